@@ -59,10 +59,10 @@ func TestWithRuntimeConfig(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"resource.k8s.io/v1beta9=true":    "fakecluster has no such version; of those that are off by default it has",
+		"resource.k8s.io/v1beta9=true":    "there is no such version; those that are off by default are",
 		"resource.k8s.io/v1beta2=perhaps": "the value must be true or false",
-		"api/legacy=true":                 `"api/legacy": fakecluster knows api/all, api/ga, api/beta and api/alpha`,
-		"api/ga=false":                    `"api/ga=false": fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of admissionregistration.k8s.io, apiextensions.k8s.io, apiregistration.k8s.io, networking.k8s.io, rbac.authorization.k8s.io, storagemigration.k8s.io`,
+		"api/legacy=true":                 `"api/legacy": unknown name; write api/all, api/ga, api/beta, api/alpha or a version`,
+		"api/ga=false":                    `"api/ga=false": fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of admissionregistration.k8s.io, apiextensions.k8s.io, apiregistration.k8s.io, networking.k8s.io, rbac.authorization.k8s.io, storagemigration.k8s.io: name the versions to turn off`,
 		"networking.k8s.io/v1=false":      `"networking.k8s.io/v1=false": fakecluster cannot turn off the version, because the server itself needs it`,
 		"v1=false":                        `"v1=false": fakecluster cannot turn off the version, because the server itself needs it`,
 	} {

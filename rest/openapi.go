@@ -35,7 +35,7 @@ func (o *openAPI) documentsOf(c *resource.Registry) *documents {
 		before := o.last.Load()
 		var former *openapi.Documents
 		if before != nil {
-			if former = before.Documents; former.Of(c) {
+			if former = before.Documents; former.IsFor(c) {
 				return before
 			}
 		}

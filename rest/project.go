@@ -34,7 +34,7 @@ func (r *request) project(text string) (string, error) {
 	if p == nil {
 		return text, nil
 	}
-	return r.projectBy(p, p.Of, text)
+	return r.projectBy(p, p.Project, text)
 }
 
 // projectWritten is project for an object that the request has written.

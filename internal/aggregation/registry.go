@@ -231,8 +231,8 @@ func (r *Registry) Serves(path string) *Server {
 // coreName is the name of the APIService of the core group.
 const coreName = "v1."
 
-// Of returns the names of the APIServices that point to a service.
-func (r *Registry) Of(namespace, service string) []string {
+// APIServicesOf returns the names of the APIServices that point to a service.
+func (r *Registry) APIServicesOf(namespace, service string) []string {
 	var names []string
 	for _, s := range r.Servers() {
 		if to := s.APIService.Spec.Service; to.Namespace == namespace && to.Name == service {

@@ -64,8 +64,8 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 	},
 }}
 
-// clusterTrustBundleAttributes and podCertificateRequestAttributes return the labels and fields
-// that selectors see. Upstream does not export its own functions for these kinds.
+// clusterTrustBundleAttributes and podCertificateRequestAttributes return the labels and fields for selectors. Upstream
+// does not export its functions for these kinds.
 
 func clusterTrustBundleAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	bundle, ok := obj.(*certificatesapi.ClusterTrustBundle)

@@ -13,15 +13,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// action is what a create does at a subresource, or for a kind that is not stored.
+// action is the effect of a create at a subresource, or for a kind that is not stored.
 type action struct {
 	accepts       []schema.GroupVersion // resource.Action.Accepts
 	keepsMetadata bool                  // resource.Action.KeepsMetadata
-	// storage is upstream's, which carries the action out.
+	// storage returns upstream's storage, which carries out the action.
 	storage func(context.Context) (registryrest.NamedCreater, error)
 }
 
-// actionOf makes the action of a version, at a subresource of the name or for the kind itself.
+// actionOf returns the action of a version, at the subresource with a name or for the kind itself.
 func (a *action) actionOf(v *resource.Version, kind schema.GroupVersionKind, name string) *resource.Action {
 	view := viewAs(kind, v)
 	view.FieldManager = viewFields(kind, name)
@@ -37,8 +37,8 @@ func (a *action) actionOf(v *resource.Version, kind schema.GroupVersionKind, nam
 	}
 }
 
-// podsOf makes upstream's storages of pods. An eviction looks up and updates budgets through
-// a client that belongs to one request.
+// podsOf returns upstream's storages of pods. They are for one request, because an eviction reads and updates budgets
+// through a client with its context.
 func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {

@@ -21,19 +21,18 @@ var (
 	serviceCIDRs = networkingapi.Resource("servicecidrs")
 )
 
-// defaultServiceCIDR is the range of the ServiceCIDR "kubernetes", which a server makes from
-// its --service-cluster-ip-range and makes again if somebody deletes it.
+// defaultServiceCIDR is the range of the ServiceCIDR "kubernetes", which a server creates from its
+// --service-cluster-ip-range, and recreates if it is deleted.
 const (
 	defaultServiceCIDR     = "10.0.0.0/24"
 	defaultServiceCIDRName = "kubernetes"
 )
 
-// addresses allocates addresses of a family from the cluster's ServiceCIDRs. An address is allocated if
-// there is an IPAddress with its name. Creating that object allocates the address, so that only
-// one of two services can get it.
+// addresses allocates addresses of a family from the cluster's ServiceCIDRs. An address is allocated if an IPAddress
+// with its name exists. Creating that object allocates the address, so that only one of two services can get it.
 //
-// This is upstream's MetaAllocator, which learns of ServiceCIDRs by informers and a queue, and
-// draws addresses by a seed from the clock.
+// It takes the place of upstream's MetaAllocator, which reads ServiceCIDRs from informers and a queue, and draws
+// addresses with a seed from the clock.
 type addresses struct {
 	*taking
 	family api.IPFamily
@@ -41,7 +40,7 @@ type addresses struct {
 
 var _ ipallocator.Interface = addresses{}
 
-// serviceRange is a range of addresses, in use unless its ServiceCIDR is not ready.
+// serviceRange is the range of a ServiceCIDR. New addresses come only from ready ones.
 type serviceRange struct {
 	prefix netip.Prefix
 	ready  bool
@@ -82,8 +81,7 @@ func familyOf(a netip.Addr) api.IPFamily {
 	return api.IPv6Protocol
 }
 
-// isReady reports whether addresses of a ServiceCIDR may be allocated. Without a condition, they
-// may.
+// isReady reports whether addresses of a ServiceCIDR may be allocated. Without the condition Ready, they may.
 func isReady(cidr *networkingapi.ServiceCIDR) bool {
 	if cidr.DeletionTimestamp != nil {
 		return false
@@ -134,22 +132,21 @@ func (a addresses) AllocateNext() (net.IP, error) {
 	return nil, ipallocator.ErrFull
 }
 
-// addressRange is a number of addresses, one after the other.
+// addressRange is a range of size consecutive addresses.
 type addressRange struct {
 	first netip.Addr
 	size  int
 }
 
-// parts returns the addresses of a range in the order in which they are allocated: first the
-// upper part, then the lower one, so that the lower one stays free for requests of a certain
-// address.
+// parts returns the addresses of a range in the order of allocation: first the upper part, then the lower one, which
+// stays free for requests of specific addresses.
 func (r serviceRange) parts() []addressRange {
 	const most, least, share = 256, 16, 16
 	limit := math.MaxInt
 	if bits := r.prefix.Addr().BitLen() - r.prefix.Bits(); bits < 62 {
 		limit = 1 << bits
 	}
-	size := limit - 1 // without the address of the network
+	size := limit - 1 // without the network address
 	if r.prefix.Addr().Is4() {
 		size-- // and of the broadcast
 	}
@@ -161,7 +158,7 @@ func (r serviceRange) parts() []addressRange {
 	return []addressRange{{plus(first, lower), size - lower}, {first, lower}}
 }
 
-// plus returns the address that is n addresses later.
+// plus returns the address n addresses after a.
 func plus(a netip.Addr, n int) netip.Addr {
 	b := a.AsSlice()
 	for i, carry := len(b)-1, uint64(n); i >= 0 && carry > 0; i-- {
@@ -188,7 +185,7 @@ func (a addresses) takeOneOf(r addressRange) (net.IP, error) {
 		if err == nil {
 			return address.AsSlice(), nil
 		}
-		if !errors.Is(err, ipallocator.ErrAllocated) { // by another write, since we looked
+		if !errors.Is(err, ipallocator.ErrAllocated) { // allocated by another write meanwhile
 			return nil, err
 		}
 	}
@@ -221,8 +218,8 @@ func (a addresses) Has(ip net.IP) bool {
 	return err == nil
 }
 
-// Release implements ipallocator.Interface. Upstream calls it for what a failed write has taken,
-// all of which takeForService frees.
+// Release implements ipallocator.Interface. It does nothing: takeForService frees everything that a failed write has
+// allocated.
 func (a addresses) Release(net.IP) error { return nil }
 
 // ForEach implements ipallocator.Interface.
@@ -239,7 +236,7 @@ func (a addresses) ForEach(f func(net.IP)) {
 	}
 }
 
-// CIDR implements ipallocator.Interface. There is no single one.
+// CIDR implements ipallocator.Interface. It returns nothing, because there may be several ranges.
 func (a addresses) CIDR() net.IPNet { return net.IPNet{} }
 
 // IPFamily implements ipallocator.Interface.
@@ -254,8 +251,8 @@ func (a addresses) EnableMetrics() {}
 // DryRun implements ipallocator.Interface.
 func (a addresses) DryRun() ipallocator.Interface { return triedAddresses{a} }
 
-// triedAddresses is addresses for a dry run, which allocates nothing. Like upstream, it looks at
-// one range only, and does not check whether an address is free.
+// triedAddresses is addresses for a dry run, which allocates nothing. As upstream does, it uses only one range, and does
+// not check whether an address is free.
 type triedAddresses struct{ addresses }
 
 // Allocate implements ipallocator.Interface.
@@ -273,8 +270,7 @@ func (t triedAddresses) Allocate(ip net.IP) error {
 	return nil
 }
 
-// AllocateNext implements ipallocator.Interface. It returns the address of the network, which no
-// service can have.
+// AllocateNext implements ipallocator.Interface. It returns the network address, which no service can have.
 func (t triedAddresses) AllocateNext() (net.IP, error) {
 	ranges, err := t.ranges()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// priorities are the priorities that kube-apiserver gives to its own versions. For versions
-// that it no longer has, they are those of the last release that had them.
+// priorities are the priorities of kube-apiserver for its own versions. For versions that it no longer has, they are
+// from the last release that had them.
 var priorities = map[schema.GroupVersion]resource.Priority{
 
 	{Group: "", Version: "v1"}: {Group: 18000, Version: 1},
@@ -83,9 +83,8 @@ func servedVersions(o Options) []schema.GroupVersion {
 // apiServiceName returns the name of the APIService of a version.
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// localAPIService returns the text of the APIService that kube-apiserver makes for a
-// version of its own, with placeholders. There is none for the version of APIServices
-// themselves.
+// localAPIService returns the JSON of the APIService that kube-apiserver creates for one of its own versions, with
+// placeholders. The version of APIServices itself has none.
 func localAPIService(gv schema.GroupVersion) (string, bool) {
 	p, ok := priorities[gv]
 	if !ok {

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// contextAuthorizer is the authorizer and the resolver of rules of the cluster in the context. Upstream's
-// code gets it in the place of a server's own.
+// contextAuthorizer is the authorizer and rule resolver of the cluster in the context, for upstream's code.
 type contextAuthorizer struct{}
 
 // Authorize implements authorizer.Authorizer.
@@ -41,7 +40,7 @@ func (contextAuthorizer) RulesFor(ctx context.Context, u user.Info, namespace st
 	return c.Decider().RulesFor(ctx, u, namespace)
 }
 
-// granted finds the rules of the cluster in the context.
+// granted resolves the rules of the cluster in the context.
 type granted struct{}
 
 // GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.

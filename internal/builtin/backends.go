@@ -16,7 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
-// This file connects a client with what lives in the cluster: the kubelets of nodes, and pods at their addresses.
+// This file connects a client with the kubelets of nodes, and with pods at their addresses.
 
 // kubeletTransport returns a transport to a kubelet, with one request for each connection.
 func kubeletTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
@@ -26,8 +26,8 @@ func kubeletTransport(dial func(context.Context) (net.Conn, error)) *http.Transp
 	}
 }
 
-// podTransport returns a transport to pods by their addresses, and nil if none run. Certificates are not checked, as in
-// kube-apiserver.
+// podTransport returns a transport to pods at their addresses; nil if none run. As in kube-apiserver, it does not verify
+// certificates.
 func podTransport(ctx context.Context) http.RoundTripper {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func podTransport(ctx context.Context) http.RoundTripper {
 	return utilnet.SetTransportDefaults(&http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
 }
 
-// forwarded is a request that goes to a pod, a service or a node. It implements http.Handler.
+// forwarded forwards a request to a pod, a service or a node. It implements http.Handler.
 type forwarded struct {
 	to        *url.URL
 	transport *http.Transport
@@ -53,14 +53,14 @@ func (f forwarded) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	utilproxy.NewUpgradeAwareHandler(f.to, f.transport, true, false, utilproxy.NewErrorResponder(f.responder)).ServeHTTP(w, req)
 }
 
-// streamed is a text that is read from a kubelet and sent to the client as it comes. It implements http.Handler.
+// streamed sends a text from a kubelet to the client as it arrives. It implements http.Handler.
 type streamed struct {
 	from      registryrest.ResourceStreamer
 	responder registryrest.Responder
 }
 
-// ServeHTTP implements http.Handler. It is made after StreamObject of the package responsewriters of k8s.io/apiserver, whose
-// errors are negotiated by its own code.
+// ServeHTTP implements http.Handler. It follows StreamObject of k8s.io/apiserver's package responsewriters, which
+// negotiates errors in its own way.
 func (s streamed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	out, flush, contentType, err := s.from.InputStream(req.Context(), "", "")
 	if err != nil {
@@ -69,7 +69,7 @@ func (s streamed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	defer out.Close()
 	if wsstream.IsWebSocketRequest(req) {
-		// The Reader loses what comes together with the end of the text. A buffer returns the end by itself.
+		// The Reader drops data that comes together with io.EOF. A bufio.Reader returns io.EOF by itself.
 		_ = wsstream.NewReader(bufio.NewReader(out), true, wsstream.NewDefaultReaderProtocols()).Copy(w, req) // the client may have gone
 		return
 	}

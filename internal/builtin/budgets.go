@@ -13,8 +13,8 @@ import (
 
 var podBudgets = policyapi.Resource("poddisruptionbudgets")
 
-// budgets are the PodDisruptionBudgets of a namespace, as evictions read and update them. It
-// implements only the methods that upstream's eviction calls, with a context that never ends.
+// budgets reads and updates the PodDisruptionBudgets of a namespace for evictions. It implements only the methods that
+// upstream's eviction calls, which passes a context that never ends.
 type budgets struct {
 	policyv1client.PodDisruptionBudgetInterface
 	ctx       context.Context // of the request; every method fails once it has ended

@@ -21,20 +21,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 )
 
-// Cluster answers questions about the cluster that a request was sent to. The code of a
-// kind finds it in the context of the request, because all clusters of the process share
-// the kinds.
+// Cluster is the cluster of a request. Code of kinds gets it from the context of the request, because all clusters of
+// the process share the kinds.
 type Cluster interface {
-	// Namespace returns the namespace with the name. If it does not exist, the error is a
-	// NotFound.
+	// Namespace returns the namespace with a name. It fails with NotFound if it does not exist.
 	Namespace(name string) (*corev1.Namespace, error)
 
 	// AuthenticateRequest implements authenticator.Request.
 	AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error)
 
-	// Object returns a copy of an object of a built-in kind, and Objects returns those of a
-	// namespace, or of all namespaces for the empty one. They are of upstream's internal type.
-	// If there is no such object, the error is a NotFound.
+	// Object returns a copy of an object of a built-in kind, and Objects copies of those in a namespace; an empty
+	// namespace means all. They have upstream's internal type. Object fails with NotFound if the object does not exist.
 	Object(resource schema.GroupResource, namespace, name string) (runtime.Object, error)
 	Objects(resource schema.GroupResource, namespace string) ([]runtime.Object, error)
 
@@ -42,18 +39,17 @@ type Cluster interface {
 	Create(resource schema.GroupResource, namespace string, obj runtime.Object) error
 	Delete(resource schema.GroupResource, namespace, name string) error
 
-	// UpdateStatus updates the status of an object, which is of a served type, as the server
-	// itself asks for it.
+	// UpdateStatus updates the status of an object, which has a versioned type, as the server itself.
 	UpdateStatus(resource schema.GroupResource, obj metav1.Object) error
 
-	// Put stores what change makes of the current object, and Drop removes the object if check
-	// allows it. Both skip admission and the strategy of the kind. They are for upstream's own
-	// storages, which do so, too. Put returns the new object, and Drop the last one.
+	// Put stores the result of change for the current object, and Drop removes the object if check returns nil. Both
+	// skip admission and the strategy of the kind, as the storages of upstream do for which they are. Put returns the
+	// new object, and Drop the last one.
 	Put(ctx context.Context, resource schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
 	Drop(ctx context.Context, resource schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
 
-	// ServiceRanges returns the addresses of services, without those that ServiceCIDRs add: of one
-	// family or of two, of which the first is that of services that do not ask for one.
+	// ServiceRanges returns the address ranges of services, without those of further ServiceCIDRs: one or two families.
+	// The first one is for services that do not request a family.
 	ServiceRanges() []netip.Prefix
 	// NodePortRange returns the node ports that services may have.
 	NodePortRange() utilnet.PortRange
@@ -61,34 +57,33 @@ type Cluster interface {
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.
 	Tokens() *authentication.Issuer
-	// Decider decides what users may do.
+	// Decider returns the authorizer.
 	Decider() authorization.Authorizer
 	// Rules returns the roles and bindings in the cluster.
 	Rules() *authorization.Rules
 	// ResourceOf returns the resource of a served kind.
 	ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error)
-	// Random returns a number of at least 0 that is less than the bound. With a seed, the
-	// numbers of a cluster repeat.
+	// Random returns a number from 0 to bound-1. With a seed, a cluster has the same numbers in each run.
 	Random(bound int) int
-	// Now returns the time of the cluster.
+	// Now returns the time of the cluster's clock.
 	Now() time.Time
 
-	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
+	// Kubelet returns a function that connects to the kubelet of a node, which speaks HTTP; nil: the node has none.
 	Kubelet(node string) func(context.Context) (net.Conn, error)
-	// DialPods returns how to connect to pods, by their addresses; nil: none run.
+	// DialPods returns a function that connects to pods at their addresses; nil: none run.
 	DialPods() func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 type clusterKey struct{}
 
-// WithCluster returns a context in which the code of kinds finds the cluster.
+// WithCluster returns a context with the cluster, for the code of kinds.
 func WithCluster(ctx context.Context, c Cluster) context.Context {
 	return context.WithValue(ctx, clusterKey{}, c)
 }
 
-var errNoCluster = errors.New("fakecluster: the context has no cluster; create it with builtin.WithCluster")
+var errNoCluster = errors.New("fakecluster: the context has no cluster: create it with builtin.WithCluster")
 
-// ClusterFrom returns the cluster that WithCluster has put into the context, or an error if there is none.
+// ClusterFrom returns the cluster of WithCluster. It fails for a context without one.
 func ClusterFrom(ctx context.Context) (Cluster, error) {
 	c, ok := ctx.Value(clusterKey{}).(Cluster)
 	if !ok {

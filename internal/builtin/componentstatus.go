@@ -12,16 +12,16 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// componentStatuses are what a real server says of its surroundings where neither a scheduler nor a
-// controller manager runs on its machine. The store is always healthy. The server does not look
-// for other programs: those that the machine may have are not of this cluster.
+// componentStatuses are the ComponentStatuses of a real server on a machine without a scheduler and a controller
+// manager. etcd is always healthy. The server does not look for programs on this machine, which do not belong to the
+// cluster.
 var componentStatuses = []runtime.Object{
 	componentStatus("controller-manager", api.ConditionFalse, noComponent(10257)),
 	componentStatus("etcd-0", api.ConditionTrue, "ok"),
 	componentStatus("scheduler", api.ConditionFalse, noComponent(10259)),
 }
 
-// noComponent is what connecting with a port fails with on which nobody listens.
+// noComponent returns the error of a connection to a port on which nothing listens.
 func noComponent(port int) string {
 	return fmt.Sprintf(`Get "https://127.0.0.1:%d/healthz": dial tcp 127.0.0.1:%d: connect: connection refused`, port, port)
 }
@@ -33,11 +33,11 @@ func componentStatus(name string, healthy api.ConditionStatus, message string) r
 	}
 }
 
-// computedRecord encodes an object that is never stored in a version.
+// computedRecord encodes, in a version, an object that is never stored.
 func computedRecord(v *resource.Version, obj runtime.Object) store.Record {
 	text, err := v.Codec.Encode(obj)
 	if err != nil {
-		panic(err) // the objects are constants
+		panic(err) // constant objects can always be encoded
 	}
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

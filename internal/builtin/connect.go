@@ -37,17 +37,17 @@ import (
 )
 
 // This file has the subresources that a server forwards to kubelets, pods and services. Upstream's code checks the
-// request and finds out where it goes. If nothing lives in the cluster, the answer is that nothing listens there.
+// request and determines its target. If nothing lives in the cluster, the error is that nothing listens there.
 
 // connection is a subresource that connects the client to something else.
 type connection struct {
 	options func() runtime.Object // an empty one, of upstream's internal type
-	read    bool                  // it is a read, which admission is not called for
+	read    bool                  // a read, for which admission is not called
 	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool, responder registryrest.Responder) (http.Handler, error)
-	storage registryrest.Storage // upstream's; it says which methods there are
+	storage registryrest.Storage // of upstream; it has the HTTP methods
 }
 
-// connectionOf makes the connection of a version, at a subresource that speaks the kind.
+// connectionOf returns the connection of a version, at a subresource with options of the kind.
 func (c *connection) connectionOf(v *resource.Version, kind schema.GroupVersionKind) *resource.Connection {
 	out := &resource.Connection{Connect: c.connect, Storage: c.storage}
 	out.Options = func(query url.Values, path string) (runtime.Object, error) {
@@ -66,7 +66,7 @@ func (c *connection) connectionOf(v *resource.Version, kind schema.GroupVersionK
 	return out
 }
 
-// locate returns where the kubelet has the stream of a container.
+// locate returns the URL of a container's stream at its kubelet.
 type locate[O any] func(ctx context.Context, pods pod.ResourceGetter, kubelets kubelet.ConnectionInfoGetter, name string, options O) (
 	*url.URL, *kubelet.ConnectionInfo, error)
 
@@ -79,7 +79,7 @@ var (
 		pod.PortForwardLocation, func() *api.PodPortForwardOptions { return &api.PodPortForwardOptions{} })
 )
 
-// podLog is the log of a container. That of a pod without a node is empty.
+// podLog is the log of a container. The log of a pod without a node is empty.
 var podLog = &connection{
 	read:    true,
 	storage: &podrest.LogREST{},
@@ -108,8 +108,8 @@ var podLog = &connection{
 	},
 }
 
-// stream makes a connection to a container, through its kubelet. Upstream's storage refuses a user who may not create the
-// subresource, and speaks to the kubelet in the protocol of the client.
+// stream returns a connection to a container through its kubelet. Upstream's storage rejects a user who may not create
+// the subresource, and uses the client's protocol for the kubelet.
 func stream[O runtime.Object](storage registryrest.Connecter, locate locate[O], options func() O) *connection {
 	return &connection{
 		storage: storage.(registryrest.Storage),
@@ -151,7 +151,7 @@ var (
 	nodeProxy = proxy(&noderest.ProxyREST{}, &api.NodeProxyOptions{}, func(ctx context.Context, id string) (*url.URL, http.RoundTripper, error) {
 		scheme, name, port, valid := utilnet.SplitSchemeNamePort(id)
 		if valid {
-			// Upstream looks the name up in the DNS, to keep clients away from the server's own network. Here only the network
+			// Upstream resolves the name by DNS, to keep clients out of the server's own network. Here only the network
 			// of the cluster can be reached.
 			info, err := kubelets{}.GetConnectionInfo(ctx, types.NodeName(name))
 			if err != nil {
@@ -173,7 +173,7 @@ var (
 	})
 )
 
-// proxy makes a connection to a pod, a service or a node. options is an empty value.
+// proxy returns a connection to a pod, a service or a node. options is an empty value of its type.
 func proxy(storage registryrest.Connecter, options runtime.Object, locate func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error)) *connection {
 	return &connection{
 		storage: storage.(registryrest.Storage),
@@ -192,7 +192,7 @@ func proxy(storage registryrest.Connecter, options runtime.Object, locate func(c
 	}
 }
 
-// proxyPath returns the path that the options of a proxy name.
+// proxyPath returns the path in the options of a proxy.
 func proxyPath(options runtime.Object) string {
 	switch o := options.(type) {
 	case *api.PodProxyOptions:
@@ -205,8 +205,7 @@ func proxyPath(options runtime.Object) string {
 	return ""
 }
 
-// nobodyAt returns the error that a client of a real cluster gets if nothing listens at an
-// address, and says that nothing does in fakecluster.
+// nobodyAt returns the error of a real cluster if nothing listens at an address, with a note on what fakecluster lacks.
 func nobodyAt(location *url.URL, missing string) error {
 	host := location.Host
 	if location.Port() == "" {
@@ -219,7 +218,7 @@ func nobodyAt(location *url.URL, missing string) error {
 	return fmt.Errorf("dial tcp %s: connect: connection refused; in fakecluster %s", host, missing)
 }
 
-// kubelets has the addresses of the nodes' kubelets, and transports to those that run.
+// kubelets returns the addresses of the nodes' kubelets, and transports to those that run.
 type kubelets struct{}
 
 // preferredAddresses are the default of kube-apiserver's --kubelet-preferred-address-types.
@@ -227,7 +226,7 @@ var preferredAddresses = []corev1.NodeAddressType{
 	corev1.NodeHostName, corev1.NodeInternalDNS, corev1.NodeInternalIP, corev1.NodeExternalDNS, corev1.NodeExternalIP,
 }
 
-// kubeletPort is the port of a kubelet whose node does not publish one.
+// kubeletPort is the port of a kubelet if the Node has none.
 const kubeletPort = 10250
 
 // GetConnectionInfo implements upstream's kubelet.ConnectionInfoGetter.
@@ -248,13 +247,13 @@ func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*ku
 	if c, err := ClusterFrom(ctx); err == nil {
 		if dial := c.Kubelet(n.Name); dial != nil {
 			t := kubeletTransport(dial)
-			info.Scheme, info.Transport, info.InsecureSkipTLSVerifyTransport = "http", t, t // the connection does not leave the process
+			info.Scheme, info.Transport, info.InsecureSkipTLSVerifyTransport = "http", t, t // the connection stays in the process
 		}
 	}
 	return info, nil
 }
 
-// internalIP returns the address of a node at which its own network and that of its pods can be reached.
+// internalIP returns the internal IP of a node.
 func (kubelets) internalIP(ctx context.Context, name string) (string, error) {
 	n, err := nodeOf(ctx, name)
 	if err != nil {
@@ -272,8 +271,7 @@ func nodeOf(ctx context.Context, name string) (*corev1.Node, error) {
 	return n, legacyscheme.Scheme.Convert(obj, n, nil)
 }
 
-// endpointSlices looks up the EndpointSlices of a cluster for upstream's storage of
-// services.
+// endpointSlices reads the EndpointSlices of a cluster for upstream's storage of services.
 type endpointSlices struct{ cluster Cluster }
 
 // GetEndpointSlices implements upstream's proxy.EndpointSliceGetter.

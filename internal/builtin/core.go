@@ -24,7 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
 )
 
-// What a subresource or a kind needs and fakecluster does not have. The refusal names it.
+// The notes in errors about what a connection needs and the cluster lacks.
 const (
 	noKubelet  = "no kubelet runs, and so no container"
 	noBackends = "nothing runs behind pods, services and nodes"

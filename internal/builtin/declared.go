@@ -13,14 +13,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// declaredRules checks the rules that are declared on the Go types of a kind, in one write. Upstream copies both objects of
-// an update for that, and the rules compare them part by part, on each level again. declaredRules shows the rules an old
-// object that shares with the new one what is equal, so that most comparisons end at once. If an object breaks a rule,
-// upstream checks it again and words the errors.
+// declaredRules checks the declarative validation rules on the Go types of a kind, in one write. For an update upstream
+// copies both objects, and the rules compare them again at each level. declaredRules passes an old object that shares
+// equal parts with the new one, so that most comparisons end at once. If an object breaks a rule, upstream checks it
+// again and returns the errors.
 type declaredRules struct {
 	registryrest.DeclarativeValidationStrategy
 	scheme *runtime.Scheme
-	old    runtime.Object // as the rules see it; nil: ValidateUpdate has not been called
+	old    runtime.Object // set by ValidateUpdate; nil: a create
 }
 
 // ValidateDeclaratively implements registryrest.DeclarativeValidationStrategy.
@@ -32,14 +32,14 @@ func (d *declaredRules) ValidateDeclaratively(ctx context.Context, obj, old runt
 	return d.DeclarativeValidationStrategy.ValidateDeclaratively(ctx, obj, old, errs, op, config)
 }
 
-// passes reports whether an object passes all rules that are declared on its type in the version of the request. It may
-// return false for an object that does.
+// passes reports whether an object passes all declarative rules of its type in the version of the request. It may return
+// false for an object that does.
 func (d *declaredRules) passes(ctx context.Context, obj runtime.Object, op operation.Type, config registryrest.DeclarativeValidationConfig) (ok bool) {
 	info, found := apirequest.RequestInfoFrom(ctx)
 	if !found || config.SubresourceGVKMapper != nil || op != operation.Create && d.old == nil {
 		return false
 	}
-	defer func() { // upstream makes an error of a panic
+	defer func() { // upstream turns a panic into an error
 		if recover() != nil {
 			ok = false
 		}
@@ -61,11 +61,11 @@ func (d *declaredRules) passes(ctx context.Context, obj runtime.Object, op opera
 	if err != nil {
 		return false
 	}
-	former = resource.Sharing(former, shown) // the conversion has copied a part
+	former = resource.Sharing(former, shown) // the conversion has copied parts
 	return len(d.scheme.ValidateUpdate(ctx, config.Options, shown, former, subresources...)) == 0
 }
 
-// declared is the strategy of a kind in one write.
+// declared is the strategy of a kind with declarative rules, for one write.
 type declared struct {
 	resource.Strategy
 	*declaredRules
@@ -89,7 +89,7 @@ func (d declaredOfSubresource) ValidateUpdate(ctx context.Context, obj, old runt
 	return d.RESTUpdateStrategy.ValidateUpdate(ctx, obj, d.old)
 }
 
-// informed returns the function that makes the strategy of a kind for one write; nil: no rules are declared.
+// informed returns a function that returns the strategy of a kind for one write; nil: the kind has no declarative rules.
 func informed(scheme *runtime.Scheme, s resource.Strategy) func(resource.Informed) resource.Strategy {
 	rules, ok := s.(registryrest.DeclarativeValidationStrategy)
 	if !ok {

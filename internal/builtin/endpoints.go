@@ -5,8 +5,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/v1/endpoints"
 )
 
-// RepackSubsets puts the subsets of Endpoints into their canonical form: addresses with the
-// same ports stand together, and everything is in a defined order.
+// RepackSubsets returns the subsets of Endpoints in their canonical form: addresses with the same ports are in one
+// subset, and everything is sorted.
 //
 //lint:ignore SA1019 their controller still keeps Endpoints
 func RepackSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {

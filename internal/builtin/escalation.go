@@ -15,10 +15,10 @@ import (
 	rolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
 )
 
-// This file has the checks that users grant only rights that they have. Upstream has them in
+// This file has the checks that users grant only rights that they have (privilege escalation). Upstream has them in
 // storages that wrap those of roles and bindings; here they wrap a storage that stores nothing.
 
-// policed is the part of upstream's storage of roles or bindings that checks.
+// policed is the part of upstream's wrapping storage that checks.
 type policed interface {
 	registryrest.Creater
 	registryrest.Updater
@@ -31,7 +31,7 @@ var (
 	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
 )
 
-// mayGrant returns the check of a storage as a function.
+// mayGrant returns the check of a storage as a resource.Version.MayWrite.
 func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) error {
 	return func(ctx context.Context, obj, current runtime.Object) error {
 		if err := isBounded(obj); err != nil {
@@ -46,12 +46,12 @@ func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) 
 	}
 }
 
-// maxRights is the largest number of single rights that the rules of a role grant. Upstream's check makes a rule
-// of each combination of group, resource, verb and name, so without a limit a role of a few kilobytes would
-// fill the memory.
+// maxRights limits the single rights that the rules of a role grant. Upstream's check creates a rule for each
+// combination of group, resource, verb and name, so that without a limit a role of a few kilobytes could use up the
+// memory.
 const maxRights = 200_000
 
-// isBounded refuses a role that grants too many rights.
+// isBounded rejects a role that grants too many rights.
 func isBounded(obj runtime.Object) error {
 	var rules []rbacapi.PolicyRule
 	switch role := obj.(type) {
@@ -60,14 +60,14 @@ func isBounded(obj runtime.Object) error {
 	case *rbacapi.ClusterRole:
 		rules = role.Rules
 	}
-	rights := 0.0 // the product of four lengths may not fit into an int
+	rights := 0.0 // the product of four lengths may overflow an int
 	for _, r := range rules {
 		combinations := float64(len(r.APIGroups))*float64(len(r.Resources))*float64(max(len(r.ResourceNames), 1)) + float64(len(r.NonResourceURLs))
 		rights += combinations * float64(len(r.Verbs))
 	}
 	if rights > maxRights {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-			"the rules grant %.0f combinations of group, resource, verb and name, and fakecluster takes %d; use \"*\"", rights, maxRights))
+			"the rules grant %.0f combinations of group, resource, verb and name, but fakecluster allows %d; use \"*\"", rights, maxRights))
 	}
 	return nil
 }

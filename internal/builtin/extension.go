@@ -42,7 +42,7 @@ var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 		kind: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", singular: "validatingadmissionpolicy", categories: apiExtensions,
 		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
 		strategy: validatingPolicies, subresources: map[string]subresource{
-			// The only subresource whose storage in upstream lets an apply create what every other one does not find.
+			// The only subresource at which upstream allows an apply to create the object.
 			"status": {strategy: validatingadmissionpolicy.NewStatusStrategy(validatingPolicies), creates: true},
 		},
 	},

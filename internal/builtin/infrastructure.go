@@ -58,7 +58,7 @@ var scheduling = group{name: "scheduling.k8s.io", kinds: []kind{{
 	clusterScoped: true, versions: v1, strategy: priorityclass.Strategy, deleteForbids: forbidSystemPriorityClass,
 }}}
 
-// forbidSystemPriorityClass refuses to delete the classes that a server starts with.
+// forbidSystemPriorityClass rejects the delete of an initial PriorityClass.
 func forbidSystemPriorityClass(name string) error {
 	if !slices.Contains(schedulingapiv1.SystemPriorityClassNames(), name) {
 		return nil

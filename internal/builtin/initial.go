@@ -18,24 +18,23 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// initialText has the objects that every cluster has from its start, except for APIServices. A
-// line has a store key, a space, and the object as it is stored. TestInitialObjects makes the
-// objects with upstream's code and compares them; with -update it writes the file. Placeholders
-// stand for what differs between clusters.
+// initialText has the initial objects of every cluster, except APIServices. A line has a store key, a space, and the
+// stored object, with placeholders for what differs between clusters. TestInitialObjects compares them with those of
+// upstream's code; with -update it writes the file.
 //
 //go:embed initial.txt
 var initialText string
 
-// initialOlder has a file for each older version that the process can behave as, with what differs from initialText: the
-// lines of objects that are other ones or new, and of objects that are missing the key alone.
+// initialOlder has a file for each older release that can be emulated, with the differences from initialText: a line for
+// each new or changed object, and the key alone for an object that is missing.
 //
 //go:embed initial-*.txt
 var initialOlder embed.FS
 
-// olderFile is the name of the file of a version.
+// olderFile returns the name of the file of a release.
 func olderFile(release *version.Version) string { return "initial-" + release.String() + ".txt" }
 
-// initialTexts returns the texts of the objects by their keys.
+// initialTexts returns the texts of the objects by key.
 func initialTexts() map[string]string {
 	texts := map[string]string{}
 	for line := range strings.Lines(initialText) {
@@ -44,7 +43,7 @@ func initialTexts() map[string]string {
 	}
 	older, err := initialOlder.ReadFile(olderFile(release.Version()))
 	if err != nil {
-		return texts // the newest version has no file
+		return texts // the newest release has no file
 	}
 	for line := range strings.Lines(string(older)) {
 		key, text, exists := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -63,14 +62,14 @@ const (
 	placeRevision = "$(revision)" // the object's resourceVersion
 )
 
-// initial is an object that every cluster has from its start.
+// initial is an initial object of every cluster.
 type initial struct {
 	key, tag, index string
-	parts           []string // texts and placeholders, in turn
-	size            int      // of the text with its placeholders filled in, about
+	parts           []string // texts and placeholders, alternating
+	size            int      // approximate size of the text with its placeholders filled in
 }
 
-// newInitial reads an object whose text has placeholders.
+// newInitial parses an object with placeholders.
 func newInitial(key, text string) initial {
 	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: metadata.Get(text, "labels").Raw, size: len(text)}
 	for {
@@ -89,7 +88,7 @@ func newInitial(key, text string) initial {
 // ofInitialText returns the objects of initialText.
 var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Network{}) })
 
-// readInitialText reads the objects of initialText with the addresses of a network.
+// readInitialText returns the objects of initialText with the addresses of a network.
 func readInitialText(n Network) []initial {
 	var initials []initial
 	texts := initialTexts()
@@ -105,11 +104,10 @@ func readInitialText(n Network) []initial {
 	return initials
 }
 
-// initials keeps the initial objects of each set of options, for 16 sets.
+// initials caches the initial objects by Options.key, for 16 of them.
 var initials = cache.New[string, []initial](16)
 
-// initialsOf returns the initial objects of a cluster with the options, in the order of
-// their keys.
+// initialsOf returns the initial objects of a cluster with the options, sorted by key.
 func initialsOf(o Options) []initial {
 	key := o.key() + o.Network.String()
 	cached, _ := initials.Make(key, 1, func() ([]initial, error) { return newInitials(o), nil })
@@ -131,7 +129,7 @@ func newInitials(o Options) []initial {
 	return kept
 }
 
-// served reports whether some version shows the object of a store key.
+// served reports whether any version of the object with a store key is served.
 func served(o Options, key string) bool {
 	plural, _, _ := strings.Cut(strings.TrimPrefix(key, keyRoot), "/")
 	found := false
@@ -148,16 +146,15 @@ func served(o Options, key string) bool {
 	return !found
 }
 
-// InitialRecords returns the records that a cluster has from its start, in the order of
-// their keys: those that kube-apiserver makes without controllers. It calls uid for each of
-// them in turn. The first record has the given revision, the next one the revision after
-// it.
+// InitialRecords returns the initial records of a cluster, sorted by key: those that kube-apiserver creates without
+// controllers. It calls uid for each of them in turn. The first record has the given revision, and each further one the
+// next revision.
 func InitialRecords(o Options, now time.Time, uid func() string, revision int64) []store.Record {
 	initials := initialsOf(o)
 	created := now.UTC().Format(time.RFC3339)
 	date := now.UTC().Format(time.DateOnly)
 
-	// All texts are in memory that is allocated once, one after the other.
+	// Allocate the memory for all texts once.
 	size := 0
 	for i := range initials {
 		size += initials[i].size
@@ -196,7 +193,7 @@ func InitialRecords(o Options, now time.Time, uid func() string, revision int64)
 	return records
 }
 
-// IsInitial reports whether a cluster with the options has the object of a store key from its start.
+// IsInitial reports whether the object with a store key is an initial object of a cluster with the options.
 func IsInitial(o Options, key string) bool {
 	_, found := slices.BinarySearchFunc(initialsOf(o), key, func(i initial, key string) int { return strings.Compare(i.key, key) })
 	return found

@@ -1,7 +1,7 @@
 package builtin
 
-// These packages put the types, defaults and conversions of all groups into
-// legacyscheme.Scheme. The packages with the strategies do not import all of them.
+// These packages add the types, defaults and conversions of all groups to legacyscheme.Scheme. The packages with the
+// strategies do not import all of them.
 import (
 	_ "k8s.io/kubernetes/pkg/apis/admission/install" // of what webhooks are sent; OpenAPI names it
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"

@@ -28,8 +28,7 @@ type group struct {
 	name  string
 	kinds []kind
 
-	// scheme has the types of the group; nil: legacyscheme.Scheme, which has those of
-	// all groups of k8s.io/kubernetes.
+	// scheme has the types of the group; nil: legacyscheme.Scheme.
 	scheme *runtime.Scheme
 }
 
@@ -46,20 +45,17 @@ type kind struct {
 	uncached         bool     // Resource.Uncached
 	verbs            []string // nil: all
 
-	// versions are those that are always served, the preferred one first. Those of
-	// optional are served if WithRuntimeConfig asks for them, those of legacy if
-	// WithLegacyAPIs does.
+	// versions are always served, the preferred one first. Versions in optional need WithRuntimeConfig, those in legacy
+	// WithLegacyAPIs.
 	versions, optional, legacy []string
-	// gate is the feature gate without which no version is served; empty: there is none.
+	// gate is the feature gate that the kind needs; empty: none.
 	gate featuregate.Feature
-	// stored is the version in the store; empty: the first one of versions. It need
-	// not be served.
+	// stored is the storage version, which need not be served; empty: see storage.
 	stored string
-	// storedIn is the group whose kind of the same name these objects are stored as;
-	// nil: they are stored as what they are.
+	// storedIn is the group of the stored objects, which has a kind of the same name; nil: the group of the kind.
 	storedIn *string
 
-	// storedUnder is resource.Resource.StoredUnder; empty: the plural.
+	// storedUnder is Resource.StoredUnder; empty: the plural.
 	storedUnder string
 
 	strategy     resource.Strategy
@@ -98,17 +94,17 @@ type kind struct {
 	computed []runtime.Object
 }
 
-// subresource is a part of a kind with an endpoint of its own.
+// subresource is a subresource of a kind.
 type subresource struct {
-	kind  schema.GroupVersionKind // of its requests and answers; empty: that of the object
+	kind  schema.GroupVersionKind // of requests and responses; empty: the kind of the object
 	verbs []string                // nil: get, patch, update
 
 	strategy   registryrest.RESTUpdateStrategy
 	scale      *scaled     // the object is shown as a Scale
-	action     *action     // what a create does
-	connection *connection // what it connects with
+	action     *action     // of a create
+	connection *connection // nil: not a connection
 	noTable    bool        // Subresource.NoTable
-	resetsNone bool        // upstream's storage does not exclude from field management what the strategy ignores
+	resetsNone bool        // upstream's field management includes fields that the strategy ignores
 	creates    bool        // Subresource.AppliedCreates
 }
 
@@ -125,7 +121,7 @@ func status(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
 	return map[string]subresource{"status": {strategy: strategy}}
 }
 
-// withoutTable is status for a status that is not shown as a Table.
+// withoutTable is status for a subresource without Tables.
 func withoutTable(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
 	return map[string]subresource{"status": {strategy: strategy, noTable: true}}
 }
@@ -158,20 +154,20 @@ func (k *kind) served(g *group, o Options) []string {
 	})
 }
 
-// isIn reports whether a release has a version of the kind.
+// isIn reports whether a release of Kubernetes has a version of the kind.
 func (k *kind) isIn(g *group, name string, in *version.Version) bool {
 	obj, err := g.typesOf().New(schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind})
 	return err != nil || release.Has(in, obj)
 }
 
-// keyRoot is what the store keys of all objects begin with.
+// keyRoot is the prefix of all store keys.
 const keyRoot = "/registry/"
 
-// KeyPrefix returns what the store keys of a built-in resource begin with: /registry/pods/ for pods.
+// KeyPrefix returns the prefix of the store keys of a built-in resource, such as /registry/pods/.
 func KeyPrefix(plural string) string { return keyRoot + plural + "/" }
 
-// storage returns the group and version that the objects are stored in. Without the field stored, it is the first stable
-// or beta version that the release before has, too, so that it can read the objects.
+// storage returns the group and version of the stored objects. Without the field stored, it is the first stable or beta
+// version that the previous release also has, so that it could read the objects.
 func (k *kind) storage(g *group) schema.GroupVersion {
 	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
 	if k.stored == "" {
@@ -189,8 +185,7 @@ func (k *kind) storage(g *group) schema.GroupVersion {
 	return gv
 }
 
-// resource makes the kind's resource. It is nil if the options leave no version of the
-// kind served.
+// resource returns the resource of the kind; nil if no version is served.
 func (k *kind) resource(g *group, o Options) *resource.Resource {
 	names := k.served(g, o)
 	if len(names) == 0 {
@@ -231,7 +226,7 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 	return r
 }
 
-// version makes one version of a kind.
+// version returns a version of the kind.
 func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Version {
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
@@ -285,8 +280,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	return v
 }
 
-// deletion says how the objects are deleted in requests of a version. Upstream's strategies say part of it by the
-// methods that they have.
+// deletion returns the Deletion of a version. Part of it follows from the methods of upstream's strategy.
 func (k *kind) deletion(version string) resource.Deletion {
 	d := resource.Deletion{
 		Warning: k.deleteWarning, Forbids: k.deleteForbids, OnlyReadable: k.deletesReadable,
@@ -301,12 +295,12 @@ func (k *kind) deletion(version string) resource.Deletion {
 	return d
 }
 
-// internalIn returns the version of the objects that the strategies of a group work on.
+// internalIn returns the internal version of a group, which strategies use.
 func internalIn(group string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal}
 }
 
-// subresourceOf makes the subresource of a version.
+// subresourceOf returns the subresource of a version.
 func (s subresource) subresourceOf(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
 	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable, AppliedCreates: s.creates}
 	if out.Verbs == nil {
@@ -328,7 +322,7 @@ func (s subresource) subresourceOf(g *group, k *kind, v *resource.Version, name 
 	return out
 }
 
-// resets returns the fields that the strategy ignores, for field management.
+// resets returns the strategy with the fields that it ignores, for field management; nil: none.
 func (s subresource) resets() any {
 	if s.resetsNone {
 		return nil
@@ -336,12 +330,12 @@ func (s subresource) resets() any {
 	return s.strategy
 }
 
-// ownRelease is the Kubernetes release of the server, whose deprecations it warns of. It is the newest one also if it emulates an
-// older one.
+// ownRelease is the Kubernetes release whose deprecations the server warns about. It is that of the libraries even if an
+// older release is emulated.
 var ownRelease = version.MustParse(release.Info().GitVersion)
 
-// deprecation returns the warnings of every answer in a deprecated or removed version, and
-// the release that removes the version.
+// deprecation returns the warnings for responses in a deprecated or removed version, and the release that removes the
+// version.
 func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
 	obj, err := scheme.New(kind)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// namespaceContent makes a deleted namespace wait until its content is gone. The behaviour
-// is that of upstream's pkg/registry/core/namespace/storage.
+// namespaceContent makes a deleted namespace wait until its content is gone. It follows upstream's
+// pkg/registry/core/namespace/storage.
 var namespaceContent = &resource.ContentFirst{
 	Begin: func(obj runtime.Object, now metav1.Time) {
 		ns := obj.(*api.Namespace)

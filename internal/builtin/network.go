@@ -9,26 +9,24 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Network has the addresses in the initial objects of a cluster. All fields have useful zero
-// values.
+// Network has the addresses of a server and its services, as in the initial objects. All fields have useful zero values.
 type Network struct {
-	// Services is the range of the services' addresses, with at least eight of them. Zero:
-	// 10.0.0.0/24.
+	// Services is the address range of services, with at least eight addresses; zero: 10.0.0.0/24.
 	Services netip.Prefix
-	// Secondary is a range of the other family; zero: there is none.
+	// Secondary is a range of the other IP family; zero: none.
 	Secondary netip.Prefix
-	// Server is the address of the server. Zero: 192.0.2.1, or 2001:db8:ffff::1 if services have
-	// IPv6 addresses; these are reserved for examples. For a loopback address the Service
-	// kubernetes does not have Endpoints, because Endpoints may not have such an address.
+	// Server is the address of the server. Zero: 192.0.2.1, or 2001:db8:ffff::1 if services have IPv6 addresses; these
+	// are reserved for documentation. With a loopback address the Service kubernetes has no Endpoints, which must not
+	// contain one.
 	Server netip.Addr
-	// Port is the port of the server. Zero: 6443.
+	// Port is the port of the server; zero: 6443.
 	Port int
-	// NodePorts are the node ports that services may have. Zero: 30000 to 32767.
+	// NodePorts is the range of the node ports of services; zero: 30000-32767.
 	NodePorts utilnet.PortRange
 }
 
-// ParseServiceRanges reads one or two ranges of addresses for services, separated by a comma. Of two
-// ranges, one is IPv4 and the other one IPv6.
+// ParseServiceRanges parses one or two address ranges for services, separated by a comma. Of two ranges, one must be
+// IPv4 and the other IPv6. Its errors are those of kube-apiserver's --service-cluster-ip-range.
 func ParseServiceRanges(text string) (primary, secondary netip.Prefix, err error) {
 	texts := strings.Split(text, ",")
 	if len(texts) > 2 {
@@ -55,7 +53,7 @@ func ParseServiceRanges(text string) (primary, secondary netip.Prefix, err error
 	return primary, secondary, err
 }
 
-// rangeOfServices is a range without the bits of a host, if services can have it.
+// rangeOfServices returns a range without host bits. It fails if services cannot have the range.
 func rangeOfServices(prefix netip.Prefix) (netip.Prefix, error) {
 	switch {
 	case prefix.Addr().BitLen()-prefix.Bits() < 3:
@@ -66,7 +64,7 @@ func rangeOfServices(prefix netip.Prefix) (netip.Prefix, error) {
 	return prefix.Masked(), nil
 }
 
-// String distinguishes networks.
+// String returns a text that differs for different networks.
 func (n Network) String() string {
 	if n == (Network{}) {
 		return ""
@@ -74,7 +72,7 @@ func (n Network) String() string {
 	return fmt.Sprint("@", n.ServiceRanges(), n.Server, n.Port)
 }
 
-// ServiceRanges has the addresses that services get.
+// ServiceRanges returns the address ranges of services, the primary one first.
 func (n Network) ServiceRanges() []netip.Prefix {
 	ranges := []netip.Prefix{netip.MustParsePrefix(defaultServiceCIDR)}
 	if n.Services.IsValid() {
@@ -86,7 +84,7 @@ func (n Network) ServiceRanges() []netip.Prefix {
 	return ranges
 }
 
-// NodePortRange has the node ports that services may have.
+// NodePortRange returns the range of the node ports of services.
 func (n Network) NodePortRange() utilnet.PortRange {
 	if n.NodePorts.Size == 0 {
 		return utilnet.PortRange{Base: 30000, Size: 2768}
@@ -94,16 +92,16 @@ func (n Network) NodePortRange() utilnet.PortRange {
 	return n.NodePorts
 }
 
-// The addresses in initialText: those of a cluster without options.
+// The addresses in initialText, which are the defaults.
 const (
 	defaultServerService = "10.0.0.1"
 	defaultServer        = "192.0.2.1"
-	defaultServer6       = "2001:db8:ffff::1" // with services of IPv6
+	defaultServer6       = "2001:db8:ffff::1" // if services have IPv6 addresses
 	defaultPort          = 6443
 )
 
-// adapt changes the addresses in an object of initialText to those of this network. Ok is false
-// if a cluster in this network does not have the object.
+// adapt replaces the addresses in an object of initialText by those of this network. ok is false if a cluster in this
+// network does not have the object.
 func (n Network) adapt(key, text string) (string, string, bool) {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(key, keyRoot), "/")
 	ranges := n.ServiceRanges()

@@ -13,8 +13,9 @@ import (
 	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
 )
 
-// tablesUntil are the changes that make the Tables of older versions of those that upstream's printers make, by the version that has the
-// new ones. Objects are internal. A change alters the cells of an object of its kind, and the columns of the kind.
+// tablesUntil has changes that turn Tables of upstream's printers into those of older releases, by the first release
+// with the new Tables. Objects are internal. A change alters the cells of an object of its kind, and the columns of the
+// kind.
 var tablesUntil = []struct {
 	minor   uint
 	cells   func(obj any, cells []any) []any
@@ -60,7 +61,7 @@ var tablesUntil = []struct {
 // kernelVersion is the column of Nodes with the version of the kernel.
 const kernelVersion = 8
 
-// asIn changes the Table of an object or a list to that of an older version.
+// asIn changes the Table of an object or a list to that of an older release.
 func asIn(release *version.Version, obj any, table *metav1.Table) {
 	for _, change := range tablesUntil {
 		if release.AtLeast(version.MajorMinor(1, change.minor)) {

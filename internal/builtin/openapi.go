@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// The servers that describe the kinds: a real API server passes a request from one to the next.
+// The servers that describe the kinds. A real API server delegates a request from one to the next.
 var (
 	aggregator = &resource.OpenAPIServer{Order: 0, Scheme: sync.OnceValue(func() *runtime.Scheme {
 		s := runtime.NewScheme()

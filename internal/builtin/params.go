@@ -8,12 +8,11 @@ import (
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 )
 
-// This file has what upstream's strategies need to check that the author of a policy, or of a
+// This file has the authorizer and resolvers with which upstream's strategies check that the author of a policy, or of a
 // binding, may read the parameters.
 
-// paramKinds returns the kind as the name of the resource, because upstream resolves kinds
-// without a context that says which cluster is meant. readsParams replaces it by the real
-// name.
+// paramKinds returns the kind as the name of the resource, because upstream resolves kinds without a context, and so
+// without a cluster. readsParams replaces it by the real name.
 type paramKinds struct{}
 
 // Resolve implements resolver.ResourceResolver.
@@ -21,8 +20,8 @@ func (paramKinds) Resolve(kind schema.GroupVersionKind) (schema.GroupVersionReso
 	return kind.GroupVersion().WithResource(kind.Kind), nil
 }
 
-// readsParams asks the authorizer of the cluster in the context. If no resource has the kind,
-// the user has to be allowed to read all resources of the group.
+// readsParams is the authorizer of the cluster in the context. If no resource has the kind, the user must be allowed to
+// read all resources of the group.
 type readsParams struct{}
 
 // Authorize implements authorizer.UnconditionalAuthorizer.
@@ -42,7 +41,7 @@ func (readsParams) Authorize(ctx context.Context, a authorizer.Attributes) (auth
 	return c.Decider().Authorize(ctx, record)
 }
 
-// policies finds the policies that bindings name.
+// policies reads the policies of bindings.
 type policies struct{}
 
 // GetValidatingAdmissionPolicy implements upstream's PolicyGetter.

@@ -2,11 +2,10 @@
 
 package builtin
 
-// The go.mod of k8s.io/kubernetes asks for its sibling modules at v0.0.0 and replaces them by folders of its own
-// repository, which a module that requires it cannot do. Our go.mod therefore requires every one of them by its
-// version. `go mod tidy` drops a requirement that nothing imports, and then it fails in the modules of our users
-// (`k8s.io/cri-api@v0.0.0: unknown revision`). So one package of each is imported here. This file is never built;
-// tidy reads it all the same.
+// The go.mod of k8s.io/kubernetes requires its sibling modules at v0.0.0 and replaces them by folders of its repository,
+// which other modules cannot do. So our go.mod requires each of them by its version. `go mod tidy` drops requirements
+// without imports, and would then fail in the modules of our users (`k8s.io/cri-api@v0.0.0: unknown revision`). So this
+// file imports one package of each. It is never built, but tidy reads it.
 import (
 	_ "k8s.io/api/core/v1"
 	_ "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"

@@ -10,18 +10,16 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
 )
 
-// NodePorts has the node ports that the services of a cluster and the writes in progress
-// have allocated. It is not stored: when it is first needed, it reads the services. The zero
-// value is ready for use. It is safe for concurrent use.
+// NodePorts has the node ports that services of a cluster and writes in progress have allocated. It is not stored: when
+// it is first needed, it reads the services. The zero value is ready for use. It is safe for concurrent use.
 type NodePorts struct {
 	mu    sync.Mutex
-	ports *portallocator.PortAllocator // nil: not looked up yet
+	ports *portallocator.PortAllocator // nil: services have not been read
 
-	storages sync.Pool // of *serviceStorage, which take a while to make
+	storages sync.Pool // of *serviceStorage, which are slow to create
 }
 
-// storage returns a storage of services with addresses of the ranges, which the caller puts back
-// when it is done.
+// storage returns a storage of services with addresses of the ranges. The caller must return it with putBack.
 func (n *NodePorts) storage(ranges []netip.Prefix) (*serviceStorage, error) {
 	if s, ok := n.storages.Get().(*serviceStorage); ok {
 		return s, nil
@@ -34,7 +32,7 @@ func (n *NodePorts) putBack(s *serviceStorage) {
 	n.storages.Put(s)
 }
 
-// allocatorOf returns the node ports of the cluster.
+// allocatorOf returns the allocator of the cluster's node ports.
 func (n *NodePorts) allocatorOf(c Cluster) (*portallocator.PortAllocator, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -53,20 +51,19 @@ func (n *NodePorts) allocatorOf(c Cluster) (*portallocator.PortAllocator, error)
 	}
 	for _, s := range services {
 		for _, port := range held(s.(*api.Service)).ports {
-			_ = ports.Allocate(port) // which several services may have, for different protocols
+			_ = ports.Allocate(port) // several services may have a port, for different protocols
 		}
 	}
 	n.ports = ports
 	return ports, nil
 }
 
-// places are the numbers from 0 up to a size, some of which are allocated. Unlike this one,
-// upstream's implementation draws numbers by a seed from the clock.
+// places allocates numbers from 0 to size-1. Upstream's implementation draws numbers with a seed from the clock.
 type places struct {
 	random func(bound int) int
 	size   int
-	// reserved is the number of first places that AllocateNext uses last, so that they stay
-	// free for requests of a certain place.
+	// reserved is the number of first places that AllocateNext uses last, so that they stay free for requests of
+	// specific places.
 	reserved int
 
 	mu    sync.Mutex

@@ -12,18 +12,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Options say which versions are served in addition to those that a server serves by
-// default.
+// Options select the served versions and the network.
 type Options struct {
-	// LegacyAPIs adds versions that earlier releases served.
+	// LegacyAPIs adds versions that only earlier releases served.
 	LegacyAPIs bool
-	// RuntimeConfig adds versions that are off by default.
+	// RuntimeConfig turns versions on and off.
 	RuntimeConfig RuntimeConfig
-	// Network says where the initial objects say that the server and its services are.
+	// Network has the addresses of the server and its services in the initial objects.
 	Network Network
 }
 
-// key distinguishes options.
+// key returns a text that differs for different options.
 func (o Options) key() string {
 	key := o.RuntimeConfig.String()
 	if o.LegacyAPIs {
@@ -42,12 +41,12 @@ var groups = []*group{
 
 var definitions = group{name: "apiextensions.k8s.io"}
 
-// made keeps the resources of each set of options, for 16 sets. A process uses few.
+// made caches the resources by Options.key, for 16 of them. A process uses few.
 var made = cache.New[string, []*resource.Resource](16)
 
-// Resources returns the resources of all kinds in the order of discovery. If crds is not
-// nil, it is the resource of CustomResourceDefinitions, and Resources puts it in its place.
-// All clusters with the same options share the other resources.
+// Resources returns the resources of all kinds in the order of discovery. If crds, the resource of
+// CustomResourceDefinitions, is not nil, it is included at its place. All clusters with the same options share the other
+// resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.key()
 	cached, _ := made.Make(key, 1, func() ([]*resource.Resource, error) { return newResources(o), nil })
@@ -63,7 +62,7 @@ func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	return resources
 }
 
-// newResources makes the resources. A nil stands where the resource of definitions belongs.
+// newResources returns the resources, with nil at the place of the resource of definitions.
 func newResources(o Options) []*resource.Resource {
 	setUpstream()
 	var resources []*resource.Resource
@@ -88,14 +87,14 @@ func newResources(o Options) []*resource.Resource {
 	return resources
 }
 
-// setUpstream allows privileged containers, because real clusters run kube-apiserver with
-// --allow-privileged. Upstream has this setting once for the whole process.
+// setUpstream allows privileged containers, because real clusters run kube-apiserver with --allow-privileged. The
+// setting belongs to the process.
 //
-// setUpstream also makes evictions try again without a pause after a conflict. Upstream tries 20 times and
-// waits half a second each time; it has this setting once for the whole process, too. An eviction conflicts
-// with every other eviction at most once, and a budget takes MaxDisruptedPodSize of them, so more attempts
-// are not necessary. An eviction whose precondition never holds needs a limit: it conflicts each time.
-// Between two attempts, the storages of this package check whether the request has ended.
+// setUpstream also makes evictions retry without a pause after a conflict. Upstream tries 20 times and waits half a
+// second each time; this setting belongs to the process, too. An eviction conflicts with any other eviction at most
+// once, and a budget allows MaxDisruptedPodSize of them, so more attempts are not necessary. An eviction whose
+// precondition never holds conflicts each time, so there must be a limit. Between two attempts, the storages of this
+// package check whether the request has ended.
 var setUpstream = sync.OnceFunc(func() {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	podstorage.EvictionsRetry = wait.Backoff{Steps: podstorage.MaxDisruptedPodSize}

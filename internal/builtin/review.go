@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// authenticationKinds has the reviews that say who a user is.
+// authenticationKinds has the reviews of authentication.k8s.io.
 var authenticationKinds = group{name: "authentication.k8s.io", kinds: []kind{
 	{
 		kind: "SelfSubjectReview", plural: "selfsubjectreviews", singular: "selfsubjectreview",
@@ -28,11 +28,11 @@ var authenticationKinds = group{name: "authentication.k8s.io", kinds: []kind{
 	{
 		kind: "TokenReview", plural: "tokenreviews", singular: "tokenreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: whoBears,
+		answer: reviewToken,
 	},
 }}
 
-// authorizationKinds has the reviews that say what a user may do.
+// authorizationKinds has the reviews of authorization.k8s.io.
 var authorizationKinds = group{name: "authorization.k8s.io", kinds: []kind{
 	{
 		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
@@ -56,15 +56,15 @@ var authorizationKinds = group{name: "authorization.k8s.io", kinds: []kind{
 	},
 }}
 
-// answerOf makes a Review that upstream's code answers.
+// answerOf returns a Review by upstream's code.
 func answerOf(review registryrest.Creater) resource.Review {
 	return func(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error) {
 		return review.Create(ctx, obj, validate, &metav1.CreateOptions{})
 	}
 }
 
-// whoBears answers a TokenReview: it says which user the token belongs to.
-func whoBears(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error) {
+// reviewToken answers a TokenReview with the user of the token.
+func reviewToken(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

@@ -14,34 +14,30 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// RuntimeConfig says which versions are served although they are off by default, and which
-// are not served although they are on.
+// RuntimeConfig turns on versions that are off by default, and turns off others.
 type RuntimeConfig struct {
-	versions map[schema.GroupVersion]bool // of those that are off by default
-	off      map[schema.GroupVersion]bool // of the others, those that are turned off
+	versions map[schema.GroupVersion]bool // versions that are off by default, turned on
+	off      map[schema.GroupVersion]bool // versions that are on by default, turned off
 }
 
-// needed are the groups that the server itself reads and writes, so that their versions cannot
-// be turned off.
+// needed are the groups that the server itself reads and writes. Their versions cannot be turned off.
 var needed = []string{
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "networking.k8s.io",
 	"rbac.authorization.k8s.io", "storagemigration.k8s.io",
 }
 
-// stabilities are the names for many versions at once; a later one overrides an earlier
-// one. Mark is a part of the names of the versions that it means, among those that are off
-// by default; none of these is stable.
+// stabilities are the names for many versions; a later one overrides an earlier one. The names of its versions, among
+// those that are off by default, contain mark; none of these is stable.
 var stabilities = []struct{ name, mark string }{{"api/all", "v"}, {"api/ga", ""}, {"api/beta", "beta"}, {"api/alpha", "alpha"}}
 
-// ParseRuntimeConfig reads what kube-apiserver takes as --runtime-config: versions with
-// true or false, joined by commas, as in
+// ParseRuntimeConfig parses values of kube-apiserver's flag --runtime-config: versions with true or false, separated by
+// commas, as in
 //
 //	resource.k8s.io/v1beta2=true,coordination.k8s.io/v1beta1=true
 //
-// A version without a value is served. One that a server serves by default can be turned off,
-// unless the server itself needs it. api/all means all versions, and api/ga, api/beta and
-// api/alpha mean all versions of that stability. The name of a version overrides these, and a
-// later setting overrides an earlier one for the same name.
+// A version without a value is turned on. A version that is on by default can be turned off, unless the server itself
+// needs it. api/all means all versions, and api/ga, api/beta and api/alpha all versions of that stability. The name of a
+// version overrides these, and a later value overrides an earlier one for the same name.
 func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 	c := RuntimeConfig{versions: map[schema.GroupVersion]bool{}, off: map[schema.GroupVersion]bool{}}
 	said := map[string]bool{}
@@ -64,7 +60,7 @@ func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 		}
 		delete(said, stability.name)
 		if !served && stability.mark != "beta" && stability.mark != "alpha" {
-			return c, fmt.Errorf("%q: fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of %s",
+			return c, fmt.Errorf("%q: fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of %s: name the versions to turn off",
 				stability.name+"=false", strings.Join(needed, ", "))
 		}
 		for gv := range optional() {
@@ -83,7 +79,7 @@ func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 
 func (c RuntimeConfig) set(name string, served bool) error {
 	if strings.HasPrefix(name, "api/") {
-		return fmt.Errorf("%q: fakecluster knows api/all, api/ga, api/beta and api/alpha", name)
+		return fmt.Errorf("%q: unknown name; write api/all, api/ga, api/beta, api/alpha or a version", name)
 	}
 	gv, err := schema.ParseGroupVersion(name)
 	if err != nil {
@@ -93,9 +89,9 @@ func (c RuntimeConfig) set(name string, served bool) error {
 	case optional()[gv]:
 		c.versions[gv] = served
 	case !servedByDefault(gv) && isRemoved(gv):
-		// A real server takes the setting, and serves nothing.
+		// A real server accepts the setting, and serves nothing.
 	case !servedByDefault(gv):
-		return fmt.Errorf("%q: fakecluster has no such version; of those that are off by default it has %s", name, strings.Join(OptionalVersions(), ", "))
+		return fmt.Errorf("%q: there is no such version; those that are off by default are %s", name, strings.Join(OptionalVersions(), ", "))
 	case served:
 	case gv.Group == "" || slices.Contains(needed, gv.Group):
 		return fmt.Errorf("%q: fakecluster cannot turn off the version, because the server itself needs it", name+"=false")
@@ -105,8 +101,7 @@ func (c RuntimeConfig) set(name string, served bool) error {
 	return nil
 }
 
-// servedByDefault reports whether a version is one of those that a server serves without
-// the flag.
+// servedByDefault reports whether a version is on by default.
 func servedByDefault(gv schema.GroupVersion) bool {
 	for _, g := range groups {
 		if g.name != gv.Group {
@@ -124,8 +119,7 @@ func servedByDefault(gv schema.GroupVersion) bool {
 	return false
 }
 
-// isRemoved reports whether a version is one of a former release, of which nothing is left in this
-// one. Kubernetes' types say so themselves.
+// isRemoved reports whether all kinds of a version were removed in a former release, according to Kubernetes' types.
 func isRemoved(gv schema.GroupVersion) bool {
 	removed := false
 	for kind := range legacyscheme.Scheme.KnownTypes(gv) {
@@ -148,7 +142,7 @@ func isRemoved(gv schema.GroupVersion) bool {
 	return removed
 }
 
-// optional returns the versions that are off by default.
+// optional returns the set of versions that are off by default.
 func optional() map[schema.GroupVersion]bool {
 	versions := map[schema.GroupVersion]bool{}
 	for _, g := range groups {
@@ -161,7 +155,7 @@ func optional() map[schema.GroupVersion]bool {
 	return versions
 }
 
-// OptionalVersions returns the versions that are off by default, in order.
+// OptionalVersions returns the versions that are off by default, sorted.
 func OptionalVersions() []string {
 	var names []string
 	for gv := range optional() {
@@ -173,7 +167,7 @@ func OptionalVersions() []string {
 
 func (c RuntimeConfig) serves(gv schema.GroupVersion) bool { return c.versions[gv] }
 
-// String names the versions that are served, in order, and then those that are turned off.
+// String returns the versions that are turned on and then those that are turned off, sorted.
 func (c RuntimeConfig) String() string {
 	var names []string
 	for _, gv := range slices.SortedFunc(maps.Keys(c.versions), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {

@@ -22,19 +22,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// scaleKind is the kind that every scale subresource reads and writes.
+// scaleKind is the kind of every scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaled says how to show the objects of a kind as Scales.
+// scaled converts objects of a kind to Scales and back.
 type scaled struct {
-	// read returns how many replicas the object wants and has, and the selector of its pods.
+	// read returns the wanted and the current number of replicas, and the selector of the pods.
 	read func(obj runtime.Object) (wanted, has int32, selector labels.Selector, err error)
-	// write sets how many replicas the object wants.
+	// write sets the wanted number of replicas.
 	write func(obj runtime.Object, wanted int32)
 }
 
-// scaledBy makes the scaled of a kind from a function that returns where an object has the
-// number of replicas that it wants, how many there are, and the selector of the pods.
+// scaledBy returns the scaled of a kind. replicasOf returns a pointer to the wanted number of replicas of an object, the
+// current number, and the selector of the pods.
 func scaledBy[T runtime.Object](replicasOf func(T) (wanted *int32, has int32, selector *metav1.LabelSelector)) *scaled {
 	return &scaled{
 		read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
@@ -52,7 +52,7 @@ func scaledBy[T runtime.Object](replicasOf func(T) (wanted *int32, has int32, se
 // scaleFields is the field management of Scales.
 var scaleFields = sync.OnceValue(func() *resource.TypedFields { return viewFields(scaleKind, "scale") })
 
-// viewFields makes the field management of a kind that subresources with this name use.
+// viewFields returns the field management of a kind for subresources with a name.
 func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields {
 	return resource.NewTypedFields(resource.Managing{
 		Scheme: legacyscheme.Scheme, Kind: kind, Hub: internalIn(kind.Group),
@@ -60,7 +60,7 @@ func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields
 	})
 }
 
-// projection shows objects of a version as Scales. It is a resource.Projection.
+// projection shows objects of a version as Scales. It implements resource.Projection.
 type projection struct {
 	scaled
 	view    *resource.Version
@@ -73,7 +73,7 @@ func (s *scaled) projection(version *resource.Version) resource.Projection {
 	return projection{scaled: *s, version: version, view: view}
 }
 
-// viewAs makes the version of another kind that a subresource uses.
+// viewAs returns the version of another kind for a subresource.
 func viewAs(kind schema.GroupVersionKind, version *resource.Version) *resource.Version {
 	codec := resource.NewTypedCodec(legacyscheme.Scheme, kind, internalIn(kind.Group), kind.Group, nil)
 	names := version.Resource.Names
@@ -89,8 +89,8 @@ func viewAs(kind schema.GroupVersionKind, version *resource.Version) *resource.V
 // View implements resource.Projection.
 func (p projection) View() *resource.Version { return p.view }
 
-// Of implements resource.Projection.
-func (p projection) Of(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
+// Project implements resource.Projection.
+func (p projection) Project(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
 
 // Written implements resource.Projection.
 func (p projection) Written(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
@@ -147,22 +147,21 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 	return out, nil
 }
 
-// context returns the context of a write to the Scale, with all that validation reads from it.
+// context returns the context of a write to the Scale, with everything that validation reads from it.
 func (p projection) context() context.Context {
 	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: p.version.Resource.Group, APIVersion: p.version.Name, Resource: p.version.Resource.Names.Plural, Subresource: "scale",
 	})
 }
 
-// scaleVersion makes validation use the version of Scale, whatever the version of the
-// object is.
+// scaleVersion makes validation use the version of Scale for objects of any version.
 type scaleVersion struct{}
 
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (scaleVersion) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
 
-// fields translates managedFields between the object and its Scale, so that the owner of
-// the replicas is the same in both.
+// fields returns the handler that translates managedFields between the object and its Scale, so that the owner of the
+// replicas is the same in both.
 func (p projection) fields(obj runtime.Object) (*managedfields.ScaleHandler, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// definitionsV3 describes all types, with references as OpenAPI v3 has them. Making these
-// descriptions takes longer than any use of them, so the process makes them once.
+// definitionsV3 describes all types, with references of OpenAPI v3. It is created once per process, because that is
+// slow.
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	definitions := openapi.GetOpenAPIDefinitions(resource.References())
 	release.Correct(definitions)
@@ -34,9 +34,8 @@ var definitionsOfValues = sync.OnceValue(func() map[string]common.OpenAPIDefinit
 	return definitions
 })
 
-// types returns the types of a kind for field management, in all versions in which objects
-// may be served, stored or named by managedFields. They are made once in a process, because
-// all clusters share the kinds.
+// types returns the types of a kind for field management, in all versions in which objects may be served or stored, or
+// that managedFields may contain. They are created once per process, because all clusters share the kinds.
 func (k *kind) types(g *group) *resource.Types {
 	key := schema.GroupKind{Group: g.name, Kind: k.kind}
 	if cached, ok := kindTypes.Get(key); ok {
@@ -49,11 +48,11 @@ func (k *kind) types(g *group) *resource.Types {
 	return kindTypes.Put(key, resource.NewTypes(g.typesOf(), definitionsOfValues, kinds...), 1)
 }
 
-// kindTypes keeps the types of kinds. There are fewer than 100 kinds.
+// kindTypes caches the types of kinds. There are fewer than 100 kinds.
 var kindTypes = cache.New[schema.GroupKind, *resource.Types](256)
 
-// fields makes the field management of a kind, or of a subresource of it. It leaves out the
-// fields that the strategy ignores.
+// fields returns the field management of a kind, or of its subresource. It leaves out the fields that the strategy
+// ignores.
 func (k *kind) fields(g *group, version, subresource string, strategy any) resource.Fields {
 	m := resource.Managing{
 		Scheme: g.typesOf(), Kind: schema.GroupVersionKind{Group: g.name, Version: version, Kind: k.kind},
@@ -64,8 +63,8 @@ func (k *kind) fields(g *group, version, subresource string, strategy any) resou
 	return resource.NewTypedFields(m)
 }
 
-// resetFields returns the filters that leave out the fields that a strategy ignores, by
-// apiVersion, as both field managers have them.
+// resetFields returns the filters that leave out the fields that a strategy ignores, by apiVersion, in the forms of both
+// field managers.
 func resetFields(strategy any) (map[string]fields.Filter, map[fieldpath.APIVersion]fieldpath.Filter) {
 	s, ok := strategy.(registryrest.ResetFieldsStrategy)
 	if !ok {

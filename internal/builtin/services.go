@@ -21,9 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// serviceClaims gives services their cluster IPs and node ports. Upstream's storage of
-// services decides what a service needs, and in which words it is refused. The addresses and
-// ports are those of the cluster in the context.
+// serviceClaims allocates the cluster IPs and node ports of services, in the cluster of the context. Upstream's storage
+// of services determines what a service needs, and the errors.
 var serviceClaims = &resource.Allocator{Allocate: takeForService, Release: releaseOfService}
 
 func takeForService(ctx context.Context, obj, current runtime.Object, dryRun bool) (func(committed bool), error) {
@@ -33,7 +32,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 	}
 	ports, err := c.NodePorts().allocatorOf(c)
 	if err != nil {
-		return nil, apierrors.NewInternalError(fmt.Errorf("looking up the node ports of services: %w", err))
+		return nil, apierrors.NewInternalError(fmt.Errorf("reading the node ports of services: %w", err))
 	}
 	service := obj.(*api.Service)
 	storage, err := c.NodePorts().storage(c.ServiceRanges())
@@ -46,13 +45,13 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 	if dryRun {
 		options = []string{metav1.DryRunAll}
 	}
-	// These return a function that ends upstream's own transaction, which is not called: it logs
-	// each address, and what to free follows from the two states of the service.
+	// The functions that these return are not called: they end upstream's transaction and log each address. What to free
+	// follows from the two states of the service.
 	former := holdings{}
 	if current == nil {
 		_, err = storage.BeginCreate(ctx, service, &metav1.CreateOptions{DryRun: options})
 	} else {
-		old := current.(*api.Service).DeepCopy() // which upstream alters
+		old := current.(*api.Service).DeepCopy() // upstream alters it
 		former = held(old)
 		_, err = storage.BeginUpdate(ctx, service, old, &metav1.UpdateOptions{DryRun: options})
 	}
@@ -61,7 +60,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 		taken.release(c, ports)
 		return nil, err
 	}
-	storage.Decorator(service) // drops what is shown of no service of this type
+	storage.Decorator(service) // drops fields that services of this type do not have
 	return func(committed bool) {
 		switch {
 		case dryRun:
@@ -82,11 +81,11 @@ func releaseOfService(ctx context.Context, obj runtime.Object) {
 		}
 	}
 	if err != nil {
-		klog.ErrorS(err, "The addresses of a deleted service are not free again", "service", klog.KObj(obj.(*api.Service)))
+		klog.ErrorS(err, "The addresses of a deleted service cannot be released", "service", klog.KObj(obj.(*api.Service)))
 	}
 }
 
-// taking has what a write of a service has allocated so far.
+// taking has the addresses and ports that a write of a service has allocated so far.
 type taking struct {
 	cluster Cluster
 	service *api.Service
@@ -94,15 +93,14 @@ type taking struct {
 	holdings
 }
 
-// serviceStorage is upstream's storage of services, for one write at a time. It records what
-// it allocates.
+// serviceStorage is upstream's storage of services, for one write at a time. taking records its allocations.
 type serviceStorage struct {
 	*servicestorage.REST
 	taking *taking
 }
 
-// newServiceStorage makes a storage for a cluster whose services have addresses of the ranges. The
-// first one is that of services that do not ask for a family.
+// newServiceStorage returns a storage for a cluster whose services have addresses of the ranges. The first one is for
+// services that do not request a family.
 func newServiceStorage(ranges []netip.Prefix) (*serviceStorage, error) {
 	t := &taking{}
 	allocators := map[api.IPFamily]ipallocator.Interface{}
@@ -119,7 +117,7 @@ type holdings struct {
 	ports []int
 }
 
-// held returns what a stored service has.
+// held returns the holdings of a stored service.
 func held(s *api.Service) holdings {
 	var h holdings
 	if s.Spec.Type != api.ServiceTypeExternalName {
@@ -140,7 +138,7 @@ func held(s *api.Service) holdings {
 	return h
 }
 
-// without returns the holdings that others do not have.
+// without returns the holdings that are not in others.
 func (h holdings) without(others holdings) holdings {
 	return holdings{
 		ips:   slices.DeleteFunc(slices.Clone(h.ips), func(ip string) bool { return slices.Contains(others.ips, ip) }),
@@ -148,20 +146,20 @@ func (h holdings) without(others holdings) holdings {
 	}
 }
 
-// release frees the holdings. Freeing what is free already does nothing.
+// release frees the holdings. It ignores those that are free.
 func (h holdings) release(c Cluster, ports portallocator.Interface) {
 	for _, port := range h.ports {
-		_ = ports.Release(port) // of a bit in memory: it does not fail
+		_ = ports.Release(port) // does not fail in memory
 	}
 	for _, ip := range h.ips {
 		err := c.Delete(ipAddresses, "", netutils.ParseIPSloppy(ip).String())
 		if err != nil && !apierrors.IsNotFound(err) {
-			klog.ErrorS(err, "The IP address of a service is not free again", "ip", ip)
+			klog.ErrorS(err, "The IP address of a service cannot be released", "ip", ip)
 		}
 	}
 }
 
-// nodePorts allocates node ports of the cluster for a write, and records them.
+// nodePorts allocates node ports of the cluster for a write, and records them in taking.
 type nodePorts struct{ *taking }
 
 var _ portallocator.Interface = nodePorts{}
@@ -184,7 +182,7 @@ func (p nodePorts) AllocateNext() (int, error) {
 	return port, err
 }
 
-// Release implements portallocator.Interface. As with addresses, takeForService frees ports.
+// Release implements portallocator.Interface. It does nothing: takeForService frees ports.
 func (p nodePorts) Release(int) error { return nil }
 
 // Has implements portallocator.Interface.
@@ -199,5 +197,5 @@ func (p nodePorts) Destroy() {}
 // EnableMetrics implements portallocator.Interface.
 func (p nodePorts) EnableMetrics() {}
 
-// took records that the write has taken an address.
+// took records that the write has allocated an address.
 func (t *taking) took(ip net.IP) { t.holdings.ips = append(t.holdings.ips, ip.String()) }

@@ -11,10 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// On a real server each request decodes the current object for itself. Here it is shared, and
-// no code may alter it while others read it. Some of upstream's strategies do alter it, if
-// only for a moment or without an effect. The strategies in this file give them a copy of the
-// part that they alter.
+// On a real server each request decodes its own current object. Here it is shared, and nothing may alter it. Some of
+// upstream's strategies do alter it, some only for a moment. The strategies in this file pass them a copy of the part
+// that they alter.
 
 // endpointSliceStrategy is the strategy of EndpointSlices. Upstream's removes the metadata of the
 // current object while it compares the rest.
@@ -32,7 +31,8 @@ func (s endpointSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old ru
 	s.Strategy.PrepareForUpdate(ctx, obj, old)
 }
 
-// podStrategy is the strategy of Pods. Upstream's assigns the current status to the new object, and then removes fields of mounts from it.
+// podStrategy is the strategy of Pods. Upstream's assigns the current status to the new object, and then removes fields
+// of volume mounts from it.
 type podStrategy struct {
 	resource.Strategy
 	registryrest.DeclarativeValidationStrategy
@@ -55,7 +55,7 @@ func (s podStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Obje
 type podSubresourceStrategy struct {
 	registryrest.RESTUpdateStrategy
 	registryrest.DeclarativeValidationStrategy
-	registryrest.ResetFieldsStrategy // nil: the subresource resets none
+	registryrest.ResetFieldsStrategy // nil: the subresource resets no fields
 }
 
 // PrepareForUpdate implements RESTUpdateStrategy.

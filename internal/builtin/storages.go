@@ -21,9 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// overCluster makes upstream's storages of kinds work on the objects of the cluster in the
-// context. They are used for what strategies do not do: binding and evicting pods, the
-// addresses of services, tokens.
+// overCluster provides upstream's storages of kinds with the objects of the cluster in the context. They are used for
+// what strategies do not do: binding and evicting pods, addresses of services, tokens.
 type overCluster struct{}
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
@@ -41,18 +40,16 @@ func (overCluster) GetRESTOptions(resource schema.GroupResource, _ runtime.Objec
 	}, nil
 }
 
-// objects is a storage of the objects of one kind in the cluster of the context, for
-// upstream's storages. It reads and changes single objects.
+// objects is a storage.Interface of a kind in the cluster of the context. It reads and changes single objects.
 type objects struct {
 	resource schema.GroupResource
 }
 
-// errSingleObjects is the error of all other methods. Upstream's storages that are in use
-// do not call them.
-var errSingleObjects = errors.New("fakecluster: upstream's storages reach single objects alone")
+// errSingleObjects is the error of all other methods, which the storages in use do not call.
+var errSingleObjects = errors.New("fakecluster: upstream's storages can only read and change single objects")
 
-// place returns the cluster, namespace and name of a key. It fails if the request has ended, so that
-// upstream's loops, which try again after a conflict, end with it.
+// place returns the cluster, namespace and name for a key. It fails if the request has ended, which ends upstream's
+// loops that retry after a conflict.
 func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, name string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", "", err
@@ -61,7 +58,7 @@ func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, n
 	return c, apirequest.NamespaceValue(ctx), key[strings.LastIndexByte(key, '/')+1:], err
 }
 
-// assign sets what a pointer of upstream's points to.
+// assign copies from to the object to which to points.
 func assign(to, from runtime.Object) error {
 	target, err := conversion.EnforcePtr(to)
 	if err != nil {
@@ -128,9 +125,8 @@ func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.
 	return assign(into, updated)
 }
 
-// dateDeletion corrects the deletionTimestamp of an object to the time of the cluster, if a
-// storage has begun the deletion or shortened its grace period. Upstream's code reads the
-// clock of the machine.
+// dateDeletion sets the deletionTimestamp of an object by the clock of the cluster, if a storage has begun the deletion
+// or shortened its grace period. Upstream's code uses the clock of the machine.
 func dateDeletion(obj metav1.Object, began *metav1.Time, grace *int64, now time.Time) {
 	period := obj.GetDeletionGracePeriodSeconds()
 	if period == nil || grace != nil && *period == *grace {

@@ -17,12 +17,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// printer makes the Tables of all kinds that have columns of their own.
+// printer has upstream's printers of all kinds with columns of their own.
 var printer = sync.OnceValue(func() registryrest.TableConvertor {
 	return printerstorage.TableConvertor{TableGenerator: printers.NewTableGenerator().With(printersinternal.AddHandlers)}
 })
 
-// printed makes a Table by upstream's printers.
+// printed converts to Tables by upstream's printers.
 type printed struct{}
 
 // ConvertToTable implements rest.TableConvertor.
@@ -37,7 +37,7 @@ func (printed) ConvertToTable(ctx context.Context, obj, options runtime.Object) 
 	return table, nil
 }
 
-// printedLists makes the Tables of lists of a kind by upstream's printers.
+// printedLists returns a function that converts lists of a kind to Tables by upstream's printers.
 func printedLists(scheme *runtime.Scheme, kind schema.GroupVersionKind) func(context.Context, []runtime.Object, *metav1.TableOptions) (*metav1.Table, error) {
 	return func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error) {
 		list, err := scheme.New(kind)
@@ -51,7 +51,7 @@ func printedLists(scheme *runtime.Scheme, kind schema.GroupVersionKind) func(con
 	}
 }
 
-// plain makes the Table of a kind without columns of its own: names and creation times.
+// plain converts a kind without columns of its own to Tables: names and creation times.
 func plain(group, plural string) registryrest.TableConvertor {
 	return registryrest.NewDefaultTableConvertor(schema.GroupResource{Group: group, Resource: plural})
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// tokenRequest answers a TokenRequest.
+// tokenRequest is the action of a TokenRequest.
 var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	return datedTokens{storage.Token, c.Now}, nil
 }}
 
-// datedTokens gives the answers to TokenRequests the time of the cluster: upstream's code reads
-// the clock of the machine.
+// datedTokens sets the times in responses to TokenRequests by the clock of the cluster. Upstream's code uses the clock
+// of the machine.
 type datedTokens struct {
 	registryrest.NamedCreater
 	now func() time.Time
@@ -64,8 +64,8 @@ var (
 // getter reads the objects of a kind in the cluster of the context.
 type getter struct{ resource schema.GroupResource }
 
-// Get implements rest.Getter. As upstream's storage does, it names what is not there by the resource
-// of the request: for the log of a pod on the node n, the error is that pods "n" is not found.
+// Get implements rest.Getter. As in upstream's storage, a NotFound error has the resource of the request: if the log of
+// a pod needs the node n, the error is that pods "n" is not found.
 func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	if name == "" {
 		return nil, apierrors.NewBadRequest("Name parameter required.")
@@ -81,8 +81,7 @@ func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (run
 	return obj, err
 }
 
-// noWebhooks finds no webhook configuration. Tokens can only be bound to one under an alpha
-// feature gate.
+// noWebhooks has no webhook configurations. Tokens can be bound to one only with an alpha feature gate.
 type noWebhooks[T any] struct{ resource string }
 
 // Get implements upstream's getter of webhook configurations.

@@ -34,7 +34,7 @@ type controller struct {
 	inherit func(from *controller, revision int64)
 	// sync reads what a key means, and writes what is missing.
 	sync func(s *step, k key) error
-	// resyncs says that the own writes of a sync can make another sync of the same key necessary.
+	// resyncs: the own writes of a sync can make another sync of the same key necessary.
 	resyncs bool
 	// state is what the controller has seen, for inherit.
 	state any
@@ -45,7 +45,7 @@ type followed struct {
 	kind kind // or anyKind
 	// concerns enqueues the keys that a change of an object concerns.
 	concerns func(s *step, c change) error
-	// begins says that the objects of this kind lead to everything that the controller has
+	// begins: the objects of this kind lead to everything that the controller has
 	// to sync in a new cluster.
 	begins bool
 }

@@ -360,10 +360,10 @@ type owners struct {
 	dangling []types.UID
 	waiting  []types.UID // these wait for the deletion of their dependents
 
-	// misplaced says that a cluster-scoped object names a namespaced owner. The collector
+	// misplaced: a cluster-scoped object names a namespaced owner. The collector
 	// leaves such an object alone.
 	misplaced bool
-	// unknown says that the kind of an owner is not served, so that the collector cannot
+	// unknown: the kind of an owner is not served, so that the collector cannot
 	// tell whether the owner exists.
 	unknown bool
 }

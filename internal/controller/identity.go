@@ -16,7 +16,7 @@ type Identity struct {
 	user      user.Info
 	manager   string // of the fields that it sets; also the program that it is part of
 	userAgent string
-	// discovers says that the controller writes in the preferred version of a kind, as a
+	// discovers: the controller writes in the preferred version of a kind, as a
 	// client does that learns kinds from discovery. Otherwise it writes in the stored one.
 	discovers bool
 }

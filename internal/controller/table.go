@@ -3,7 +3,7 @@ package controller
 // row is a controller in the table.
 type row struct {
 	name Name
-	// always says that it is part of kube-apiserver, so that it always acts.
+	// always: it is part of kube-apiserver, so that it always acts.
 	always bool
 	// new makes the controller. Each cluster has its own, because some keep what they have seen.
 	new func() *controller

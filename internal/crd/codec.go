@@ -28,19 +28,18 @@ type codec struct {
 	namespaced bool
 	preserve   bool                       // spec.preserveUnknownFields
 	schemas    map[string]*compiledSchema // by version
-	identities map[string]string          // by version: the tags of records that were written under the present schemas
+	identities map[string]string          // by version: the tags of records that were written under the current schemas
 	selectable []selectableField
-	webhook    *conversionWebhook // nil: conversion changes apiVersion alone
-	// conversions are what the webhook has converted to the version.
+	webhook    *conversionWebhook // nil: conversion changes only apiVersion
+	// conversions has the results of the webhook for the version.
 	conversions *resource.Conversions
 }
 
-// selectableField is a field that field selectors may name.
+// selectableField is a field that field selectors may use.
 type selectableField struct {
 	name string
 	path *jsonpath.JSONPath
-	// names is the same path for gjson, if it consists of names only; otherwise it is
-	// empty.
+	// names is the path for gjson; empty if it does not consist of names only.
 	names string
 }
 
@@ -90,15 +89,14 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (resource.Dec
 	return decoded, actual, nil
 }
 
-// DecodePatched implements resource.Codec. A custom object has to name its kind in any case.
+// DecodePatched implements resource.Codec. A custom object must have its kind in any case.
 func (c *codec) DecodePatched(text []byte, serializer runtime.Serializer) (resource.Decoded, error) {
 	obj, _, err := c.Decode(text, serializer)
 	return obj, err
 }
 
-// parse reads a body without changing it. It reads strict JSON itself, which is the usual
-// case, with the same outcome as the serializer. The serializer reads other bodies, and
-// words the errors.
+// parse decodes a body without pruning or defaulting. It decodes strict JSON, the usual case, itself, with the same
+// result as the serializer. The serializer decodes other bodies, and returns the errors.
 func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *runtimeschema.GroupVersionKind, error) {
 	u := &unstructured.Unstructured{}
 	if serializer == mediaTypes[0].StrictSerializer {
@@ -109,7 +107,7 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 		} else {
 			strict, err = kjson.UnmarshalStrict(body, &u.Object)
 		}
-		if kind := u.GroupVersionKind(); err == nil && kind.Kind != "" && kind.Version != "" { // empty if apiVersion is none
+		if kind := u.GroupVersionKind(); err == nil && kind.Kind != "" && kind.Version != "" { // Version is empty for an invalid apiVersion
 			if len(strict) > 0 {
 				return u, &kind, runtime.NewStrictDecodingError(strict)
 			}
@@ -164,7 +162,7 @@ func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error
 	return objects, nil
 }
 
-// remember keeps what a webhook has made of a record.
+// remember caches the result of the webhook for a record.
 func (c *codec) remember(record store.Record, u *unstructured.Unstructured) {
 	if c.webhook == nil || record.Revision == 0 {
 		return
@@ -174,8 +172,8 @@ func (c *codec) remember(record store.Record, u *unstructured.Unstructured) {
 	}
 }
 
-// decodeAsStored reads an object in the version that it was written in, pruned
-// and defaulted by the present schema of that version.
+// decodeAsStored decodes an object in the version in which it was written, pruned and defaulted by the current schema of
+// that version.
 func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured, error) {
 	u, err := parseStored(record)
 	if err != nil {
@@ -189,7 +187,7 @@ func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured,
 	return u, nil
 }
 
-// parseStored reads an object as its text has it.
+// parseStored decodes the text of a record, without pruning or defaulting.
 func parseStored(record store.Record) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if obj, ok := json.Decode(record.Value); ok {
@@ -212,10 +210,10 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 	return json.Encode(u.Object)
 }
 
-// EncodeToStore implements resource.Codec. A real server stores an object in the storage version as it is, and whenever it reads the
-// object it prunes it, makes its metadata canonical and fills in the defaults: of a status that the pipeline has reset, for
-// example. Here the text is what readers see. The stored object is the object itself if it is in the storage version and
-// decoding its JSON would give the same values.
+// EncodeToStore implements resource.Codec. A real server stores an object unchanged in the storage version. On each read
+// it prunes the object, makes its metadata canonical, and fills in defaults, for example of a status that the pipeline
+// has reset. Here the text is already in that form. The stored object is the object itself if it has the storage version
+// and decoding its JSON would return the same values.
 func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	u := obj.Object.(*unstructured.Unstructured)
 	converted := u.GetAPIVersion() != c.kind.GroupVersion().String()
@@ -282,7 +280,7 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
-// setDefaults fills in the defaults of the version that u is in.
+// setDefaults fills in the defaults of the version of u.
 func (c *codec) setDefaults(u *unstructured.Unstructured) error {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
 		if s := c.schemas[k.Version]; s != nil {

@@ -15,13 +15,13 @@ import (
 // requiredFacts are the facts of an object that a write needs.
 const requiredFacts = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete | schema.Pruned
 
-// coerceOptions say what coerce has to do.
+// coerceOptions configure coerce.
 type coerceOptions struct {
-	stored        bool // drop malformed metadata instead of refusing it
-	reportUnknown bool // name the fields that are dropped
+	stored        bool // drop malformed metadata instead of rejecting it
+	reportUnknown bool // return the paths of dropped fields
 	setDefaults   bool // fill in the defaults, as setDefaults would afterwards
 
-	ask       schema.Facts   // to find out
+	ask       schema.Facts   // the facts to find
 	like      map[string]any // see schema.Walk
 	likeFacts schema.Parts
 }
@@ -30,12 +30,12 @@ type coerceOptions struct {
 type coerced struct {
 	// Unknown are the paths of the dropped fields, with reportUnknown.
 	Unknown []string
-	// Parts are the requested facts, of an object in the codec's version.
+	// Parts are the requested facts about the object in the codec's version.
 	schema.Parts
 }
 
-// coerce does for maps what decoding into a Go type does for built-in kinds: it checks and
-// prunes metadata, and drops unknown fields and forbidden nulls.
+// coerce does for maps what decoding to a Go type does for built-in kinds: it checks and prunes metadata, and drops
+// unknown fields and forbidden nulls.
 func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, error) {
 	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 		return coerced{}, err
 	}
 	var found coerced
-	var rewritten *metav1.ObjectMeta // if it must be written back
+	var rewritten *metav1.ObjectMeta // if the metadata must be replaced
 	hasMetadata := false
 	asIs, _ := u.Object["metadata"].(map[string]any)
 	canonical := hasCanonicalMetadata(u, o.stored)
@@ -62,7 +62,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 	if err != nil {
 		return coerced{}, err
 	}
-	var defaults *schema.Node // to be filled in at the end
+	var defaults *schema.Node // fill in at the end
 	if version.Group == c.kind.Group && kind == c.kind.Kind {
 		s := c.schemas[version.Version]
 		if s == nil {
@@ -83,7 +83,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 			rewritten.Generation = 1
 		}
 	}
-	// Pruning may have dropped these fields, which a schema need not name.
+	// Pruning may have dropped these fields, because the schema need not have them.
 	if hasKind {
 		u.SetKind(kind)
 	}
@@ -105,15 +105,15 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 	return found, nil
 }
 
-// hasCanonicalMetadata reports whether coerce would leave the metadata as it is.
+// hasCanonicalMetadata reports whether coerce would not change the metadata.
 func hasCanonicalMetadata(u *unstructured.Unstructured, stored bool) bool {
 	m, ok := u.Object["metadata"].(map[string]any)
 	return ok && metadata.IsCanonical(m) && (!stored || m["generation"] != nil)
 }
 
-// readBack makes of an object in the version of the codec what reading it from the store makes of it: nearly always the same.
-// It reports whether it has changed anything. As on a real server, an object is pruned before and after it gets its defaults, because
-// a default may contain nulls. The object may share with others what it has.
+// readBack changes an object, in the version of the codec, as reading it from the store would. It reports whether it has
+// changed anything, which is rare. As on a real server, it prunes before and after defaulting, because a default may
+// contain nulls. The object may share parts with others.
 func (c *codec) readBack(u *unstructured.Unstructured, verified schema.Parts) (changed bool, err error) {
 	if c.readsAsItIs(u, verified) {
 		return false, nil
@@ -129,7 +129,7 @@ func (c *codec) readBack(u *unstructured.Unstructured, verified schema.Parts) (c
 	return !json.Equal(before, u.Object), nil
 }
 
-// readsAsItIs reports whether readBack would change nothing. It may return false for such an object.
+// readsAsItIs is a fast check that readBack would change nothing. It may return false for such an object.
 func (c *codec) readsAsItIs(u *unstructured.Unstructured, verified schema.Parts) bool {
 	if !hasCanonicalMetadata(u, true) || u.GroupVersionKind() != c.kind {
 		return false
@@ -141,18 +141,16 @@ func (c *codec) readsAsItIs(u *unstructured.Unstructured, verified schema.Parts)
 	return s.node.Normalize(u.Object, schema.Walk{Check: normal, Verified: verified}).Has(normal) && s.hasCanonicalResources(u.Object)
 }
 
-// hasCanonicalResources reports whether coerce would leave the metadata of embedded resources as it is.
+// hasCanonicalResources reports whether coerce would not change the metadata of embedded resources.
 func (s *compiledSchema) hasCanonicalResources(obj map[string]any) bool {
 	return !s.node.HasEmbedded() || s.node.Inspect(obj, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
 }
 
-// noSchema is the schema of versions that the definition does not have: every field is
-// unknown.
+// noSchema is the schema for versions that the definition does not have: every field is unknown.
 var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
 
-// normalize drops unknown fields, and makes the metadata of embedded resources canonical. If
-// the defaults cannot depend on a later step, it fills them in on the same walk and returns
-// complete: then the facts that it has found hold.
+// normalize drops unknown fields, and makes the metadata of embedded resources canonical. If no later step can affect
+// defaults, it fills them in on the same walk and returns complete: the facts that it has found are then final.
 func (c *codec) normalize(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Result, complete bool, err error) {
 	walk := schema.Walk{Check: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeVerified: o.likeFacts}
 	if !c.preserve {

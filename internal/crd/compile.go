@@ -29,11 +29,11 @@ var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "crea
 // Priority is the priority of all custom resources.
 var Priority = resource.Priority{Group: 1000, Version: 100}
 
-// terminatingVerbs are the verbs that are left while the definition is being deleted.
+// terminatingVerbs are the verbs while the definition is being deleted.
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
-// Compile makes the registry's entry of a definition. The definition was read from the
-// record. Outside says how to call its conversion webhook.
+// Compile returns the registry's entry for a definition, which was decoded from the record. outside is for calls of its
+// conversion webhook.
 func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, outside Outside) (*resource.Definition, error) {
 	d := &resource.Definition{
 		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
@@ -132,8 +132,8 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	return r, nil
 }
 
-// resetByVersion returns the given names for each version that has a status subresource.
-// They are the fields that an endpoint ignores.
+// resetByVersion returns the given names, by apiVersion, for each version with a status subresource. They are the fields
+// that an endpoint ignores.
 func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string) map[string][]string {
 	reset := map[string][]string{}
 	for _, v := range crd.Spec.Versions {
@@ -144,15 +144,15 @@ func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string
 	return reset
 }
 
-// specOf returns the text of the spec of a stored definition.
+// specOf returns the JSON of the spec of a stored definition.
 func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
 
-// shared is what the versions of a definition have in common.
+// shared has what all versions of a definition share.
 type shared struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version
 	preserve   bool                       // spec.preserveUnknownFields
-	definition string                     // its text
+	definition string                     // its JSON
 	types      func() (managedfields.TypeConverter, error)
 	outside    Outside
 	webhook    *conversionWebhook // converts objects; nil: there is none
@@ -237,8 +237,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	return out, nil
 }
 
-// selectableFieldsOf returns the selectable fields of a version, or else those of the
-// definition as a whole.
+// selectableFieldsOf returns the selectable fields of a version; those of the whole definition if the version has none.
 func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) []apiextensions.SelectableField {
 	if len(v.SelectableFields) > 0 {
 		return v.SelectableFields
@@ -249,7 +248,7 @@ func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextens
 // ageDescription is the API's own documentation of creationTimestamp.
 var ageDescription = metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]
 
-// newTable makes the printer of a version. Without columns it prints the age.
+// newTable returns the printer of a version. Without columns it prints the age.
 func newTable(columns []apiextensions.CustomResourceColumnDefinition) (table, error) {
 	if len(columns) == 0 {
 		columns = []apiextensions.CustomResourceColumnDefinition{
@@ -265,8 +264,8 @@ func newTable(columns []apiextensions.CustomResourceColumnDefinition) (table, er
 	return newTableOf(external), nil
 }
 
-// deprecationWarning returns the text of the definition, or else one that names the newest
-// version to change to.
+// deprecationWarning returns the warning in the definition, or the default one, which names the newest version to use
+// instead.
 func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) string {
 	if v.DeprecationWarning != nil {
 		return *v.DeprecationWarning
@@ -286,7 +285,7 @@ func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextens
 	return text
 }
 
-// typer returns the kind that unstructured objects state. It fails if an object states none.
+// typer returns the kind in unstructured objects. It fails for an object without one.
 type typer struct{}
 
 func (typer) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
@@ -302,7 +301,7 @@ func (typer) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, e
 
 func (typer) Recognizes(schema.GroupVersionKind) bool { return true }
 
-// creater makes unstructured objects.
+// creater creates unstructured objects.
 type creater struct{}
 
 func (creater) New(kind schema.GroupVersionKind) (runtime.Object, error) {

@@ -18,8 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// SetCondition sets or replaces one condition. Its lastTransitionTime changes only with its
-// status.
+// SetCondition sets or replaces a condition. Its lastTransitionTime changes only with its status.
 func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, c apiextensions.CustomResourceDefinitionCondition) {
 	c.LastTransitionTime = now
 	former := apiextensions.FindCRDCondition(crd, c.Type)
@@ -34,11 +33,10 @@ func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, 
 	*former = c
 }
 
-// SetConditions brings the status of a definition up to date with its spec and with the
-// names that the other definitions of its group hold: accepted names and all
-// conditions but Terminating. It reports whether it changed anything.
+// SetConditions updates the status of a definition for its spec and for the names that the other definitions of its
+// group have: accepted names, and all conditions except Terminating. It reports whether it changed anything.
 //
-// On a real server four controllers do this one after the other.
+// On a real server four controllers do this in turn.
 func SetConditions(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) bool {
 	before := crd.Status.DeepCopy()
 	acceptNames(crd, others, now)
@@ -48,8 +46,8 @@ func SetConditions(crd *apiextensions.CustomResourceDefinition, others []resourc
 	return !equality.Semantic.DeepEqual(before, &crd.Status)
 }
 
-// acceptNames accepts each requested name that no other definition of the group holds. A
-// name that cannot be accepted stays as it was.
+// acceptNames accepts each requested name that no other definition of the group has. A name that cannot be accepted does
+// not change.
 func acceptNames(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) {
 	want, have := crd.Spec.Names, &crd.Status.AcceptedNames
 	if equality.Semantic.DeepEqual(want, *have) {
@@ -103,8 +101,8 @@ func acceptNames(crd *apiextensions.CustomResourceDefinition, others []resource.
 
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// setNonStructural reports schemas that are not structural. Validation keeps them
-// out of new definitions in v1.
+// setNonStructural sets the condition about schemas that are not structural. Validation rejects them in new v1
+// definitions.
 func setNonStructural(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	var condition apiextensions.CustomResourceDefinitionCondition
 	if shared := sharedSpecOf(&crd.Spec); shared != nil {
@@ -120,9 +118,8 @@ func setNonStructural(crd *apiextensions.CustomResourceDefinition, now metav1.Ti
 	}
 }
 
-// structureOf returns the condition for schemas that are not structural, or the zero value
-// if all are. The violations are in the order of their paths, so that the message is always
-// the same.
+// structureOf returns the condition for schemas that are not structural, or the zero value if all are. Violations are
+// sorted by path, so that the message is deterministic.
 func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionCondition {
 	var errs field.ErrorList
 	if preserve := spec.PreserveUnknownFields; preserve != nil && *preserve {
@@ -154,8 +151,7 @@ func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions
 	}
 }
 
-// setApproved sets the condition about the approval that groups of the Kubernetes
-// community need.
+// setApproved sets the condition about the approval that *.k8s.io and *.kubernetes.io groups need.
 func setApproved(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
 		return
@@ -179,8 +175,7 @@ func setApproved(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	SetCondition(crd, now, c)
 }
 
-// setEstablished establishes a definition whose names are accepted. Once
-// established it stays so.
+// setEstablished establishes a definition whose names are accepted. An established definition stays established.
 func setEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	if !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted) || apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
 		return
@@ -195,8 +190,8 @@ func setEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Time
 	SetCondition(crd, now, c)
 }
 
-// hasValidBundle reports whether a conversion webhook can be called with its bundle. One that is left out
-// is valid: the authorities of the system are trusted then.
+// hasValidBundle reports whether the caBundle of a conversion webhook is valid. An empty one is: the authorities of the
+// system are then trusted.
 func hasValidBundle(c *apiextensions.CustomResourceConversion) bool {
 	return c == nil || c.WebhookClientConfig == nil || len(webhook.ValidateCABundle(field.NewPath(""), c.WebhookClientConfig.CABundle)) == 0
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// convert converts u, which it may change, to the given version as its definition says, and
-// prunes it by the schema of that version. It is for objects on their way from or to the store. There
-// they have no resourceVersion on a real server, so a webhook gets them without.
+// convert converts u, which it may change, to a version, and prunes it by the schema of that version. It is for objects
+// on their way from or to the store, where they have no resourceVersion on a real server, so it hides the
+// resourceVersion from a webhook.
 func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	if u.GetAPIVersion() == (schema.GroupVersion{Group: c.kind.Group, Version: version}).String() {
 		return u, nil
@@ -38,8 +38,7 @@ func (c *codec) withoutRevision(u *unstructured.Unstructured) string {
 	return revision
 }
 
-// reversion is convert that neither prunes nor hides the resourceVersion: field management converts what is
-// in a request.
+// reversion is convert for field management: it neither prunes nor hides the resourceVersion.
 func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	to := schema.GroupVersion{Group: c.kind.Group, Version: version}
 	if u.GetAPIVersion() == to.String() {
@@ -59,12 +58,11 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 	return out.(*unstructured.Unstructured), nil
 }
 
-// View implements resource.Codec, for objects that were written in another version under
-// the present schema, if this version has the same schema. Conversion without a webhook
-// then changes only the apiVersion, because pruning and defaulting an object again changes
-// nothing.
+// View implements resource.Codec for objects that were written in another version under the current schema, if both
+// versions have the same schema. Conversion without a webhook then changes only the apiVersion, because pruning and
+// defaulting again changes nothing.
 //
-// What a webhook has converted once is not converted again.
+// It also returns earlier results of a webhook.
 func (c *codec) View(record store.Record) (string, bool) {
 	if c.webhook != nil {
 		return c.conversions.Text(record)
@@ -130,7 +128,7 @@ func (c *codec) convertAll(items []*unstructured.Unstructured) error {
 	return nil
 }
 
-// checkVersions refuses to convert from or to what the definition does not have.
+// checkVersions rejects versions that the definition does not have.
 func (c *codec) checkVersions(u *unstructured.Unstructured, to schema.GroupVersion) error {
 	from := u.GroupVersionKind().GroupVersion()
 	if _, ok := c.schemas[to.Version]; !ok {
@@ -151,10 +149,9 @@ func (c objectConverter) Convert(in, out, _ any) error {
 	return fmt.Errorf("cannot convert %T to %T", in, out)
 }
 
-// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy and, as on a real
-// server, does not prune it. So the copy may have fields that the schema of the other version
-// does not have. Field management fails then; for writes other than an apply this means that
-// managedFields stay as they were.
+// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy and, as on a real server, does not prune it.
+// So the copy may have fields that the schema of the other version lacks. Field management then fails; for writes other
+// than an apply, managedFields stay unchanged.
 func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	kind := in.GetObjectKind().GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind})
@@ -171,7 +168,7 @@ func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.Grou
 	return c.reversion(u.DeepCopy(), to.Version)
 }
 
-// errUnsuitable is the error of an object of another group than that of the definition.
+// errUnsuitable returns the error for an object of another group than that of the definition.
 func errUnsuitable(kind schema.GroupVersionKind, target runtime.GroupVersioner) error {
 	return fmt.Errorf("%v is unstructured and is not suitable for converting to %q", kind, target)
 }
@@ -181,8 +178,8 @@ func (c objectConverter) ConvertFieldLabel(_ schema.GroupVersionKind, label, val
 	return c.codec.ConvertFieldLabel(label, value)
 }
 
-// Default implements runtime.ObjectDefaulter, which has no place for an error. An object that
-// lacks too many defaults is refused before it is stored.
+// Default implements runtime.ObjectDefaulter, which cannot return an error. An object that lacks too many defaults is
+// rejected before it is stored.
 func (c objectConverter) Default(in runtime.Object) {
 	if u, ok := in.(*unstructured.Unstructured); ok {
 		_ = c.setDefaults(u)

@@ -47,18 +47,18 @@ type customStrategy struct {
 	informed *resource.Informed // the facts about the objects of one write; nil: none
 }
 
-// inform returns the strategy for one write.
+// inform returns the strategy with the facts about one write.
 func (s customStrategy) inform(informed resource.Informed) resource.Strategy {
 	s.informed = &informed
 	return s
 }
 
-// facts returns the facts about a new object, or an update of another object, and
-// records it for later stages. It checks only what no fact covers yet.
+// facts returns the facts about an object, and stores them for later stages. former is nil for a create. It checks only
+// what no fact covers yet.
 func (s customStrategy) facts(u, former *unstructured.Unstructured) schema.Result {
 	walk := schema.Walk{Check: requiredFacts}
 	if s.informed != nil {
-		walk.Verified, walk.LikeVerified = *s.informed.Facts, s.informed.Was
+		walk.Verified, walk.LikeVerified = *s.informed.Facts, s.informed.Former
 	}
 	if former != nil {
 		walk.Like = former.Object
@@ -86,7 +86,7 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	if s.hasStatus {
 		take(u.Object, former.Object, "status")
 		if s.informed != nil {
-			s.statusIs(s.informed.Was.Status)
+			s.statusIs(s.informed.Former.Status)
 		}
 	}
 	if !json.EqualExcept("metadata", u.Object, former.Object) {
@@ -94,7 +94,7 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	}
 }
 
-// statusIs records the facts about the present status of the object.
+// statusIs stores the facts about the current status of the object.
 func (s customStrategy) statusIs(facts schema.Facts) {
 	if s.informed != nil {
 		s.informed.Facts.Status = facts
@@ -143,9 +143,8 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	return append(errs, s.validateRules(ctx, errs, u, former, ratchet)...)
 }
 
-// correlate pairs the nodes of the new object with those of the old, so that values that
-// have not changed are not held to new rules. An object that is valid by its facts, and that
-// keeps all rules, needs no pairs.
+// correlate pairs the nodes of the new object with those of the old one, for ratcheting. It returns nil for an object
+// that is valid by its facts and satisfies all rules, because ratcheting has no effect then.
 func (s customStrategy) correlate(u, former *unstructured.Unstructured) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(u.Object, former.Object, &model.Structural{Structural: s.schema.structural})
 }
@@ -158,15 +157,14 @@ func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Un
 	return objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)
 }
 
-// validateLists looks for duplicates in sets and map-like lists.
+// validateLists rejects duplicates in sets and map-like lists.
 func (s customStrategy) validateLists(u *unstructured.Unstructured) field.ErrorList {
 	return listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
 }
 
-// ratcheting returns the options with which validation by the schema accepts what has not
-// changed, below a path. Without a structural schema the nodes cannot be paired, and the
-// whole object is validated. (Upstream's validation of whole objects dereferences a nil
-// pointer there.)
+// ratcheting returns the options with which validation by the schema accepts unchanged values below a path. Without a
+// structural schema nodes cannot be paired, and the whole object is validated. (Upstream dereferences a nil pointer
+// there.)
 func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...string) []validation.ValidationOption {
 	if s.schema.structural == nil {
 		return nil
@@ -177,8 +175,7 @@ func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...str
 	return []validation.ValidationOption{validation.WithRatcheting(ratchet)}
 }
 
-// validateListsUpdate looks for duplicates in sets and map-like lists, unless there were
-// some before.
+// validateListsUpdate rejects duplicates in sets and map-like lists, unless the old object had some.
 func (s customStrategy) validateListsUpdate(u, former *unstructured.Unstructured, facts schema.Facts) field.ErrorList {
 	if facts.Has(schema.Distinct) {
 		return nil
@@ -190,8 +187,7 @@ func (s customStrategy) validateListsUpdate(u, former *unstructured.Unstructured
 	return errs
 }
 
-// validateRules runs the CEL rules, unless earlier errors make their outcome
-// meaningless. The pairs of an update may be nil.
+// validateRules evaluates the CEL rules, unless earlier errors make their results meaningless. ratchet may be nil.
 func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, former *unstructured.Unstructured, ratchet *common.CorrelatedObject) field.ErrorList {
 	rules := s.schema.rules()
 	if rules == nil {
@@ -248,7 +244,7 @@ func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, former *u
 		nil, field.NewPath("metadata"), declarativeBeta())
 }
 
-// declarativeBeta reports whether declarative rules in their beta stage are enforced.
+// declarativeBeta reports whether beta declarative validation rules are enforced.
 func declarativeBeta() bool {
 	return utilfeature.DefaultFeatureGate.Enabled(features.DeclarativeValidationBeta)
 }
@@ -265,8 +261,7 @@ func objectMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorLi
 	return m, nil
 }
 
-// validateScale checks what the scale subresource reads. A write of the status
-// alone leaves out the spec.
+// validateScale validates the fields that the scale subresource reads. spec is false for a write to the status.
 func (s customStrategy) validateScale(u *unstructured.Unstructured, spec bool) field.ErrorList {
 	if s.scale == nil {
 		return nil
@@ -314,8 +309,7 @@ func (customStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Objec
 	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), old.(*unstructured.Unstructured).GetFinalizers())
 }
 
-// finalizerWarnings warns about the names of added finalizers that no domain
-// qualifies.
+// finalizerWarnings returns warnings for added finalizers whose names are not qualified by a domain.
 func finalizerWarnings(finalizers, before []string) []string {
 	var warnings []string
 	path := field.NewPath("metadata", "finalizers")

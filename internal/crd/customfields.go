@@ -17,16 +17,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// customFields is the field management of a custom resource in one version, or of a
-// subresource of it. Where the engine declines, it asks upstream's field manager.
+// customFields manages the fields of a custom resource in one version, or of its subresource. Where the engine declines,
+// it calls upstream's field manager.
 type customFields struct {
 	codec    *codec
 	engine   func() *fields.Engine
 	upstream resource.FieldManager
 }
 
-// newCustomFields makes the field management of a version of a definition. Reset has the
-// fields that the endpoint ignores, by apiVersion.
+// newCustomFields returns the field management of a version of a definition. reset has the fields that the endpoint
+// ignores, by apiVersion.
 func newCustomFields(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) *customFields {
 	return &customFields{c, sync.OnceValue(func() *fields.Engine {
 		e := &fields.Engine{
@@ -76,9 +76,9 @@ func (f *customFields) Update(current resource.Decoded, obj runtime.Object, mana
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
-	metadata := wanted["metadata"].(map[string]any) // Before has seen that it is a map
+	metadata := wanted["metadata"].(map[string]any) // Before has checked the type
 	sent, had := metadata["managedFields"]
-	delete(metadata, "managedFields") // a conversion webhook is sent the new object without them
+	delete(metadata, "managedFields") // a conversion webhook gets the new object without them
 	result := e.Update(live, wanted, before, manager, now.Time)
 	if result.Declined != "" {
 		if had {
@@ -111,7 +111,7 @@ func (f *customFields) Apply(current resource.Decoded, configuration *unstructur
 	return u, result.Managed, f.codec.setDefaults(u)
 }
 
-// withOwners returns a copy of an object with other owners.
+// withOwners returns a copy of an object with the given owners.
 func withOwners(obj map[string]any, managed *fields.Managed) map[string]any {
 	obj = maps.Clone(obj)
 	metadata, _ := obj["metadata"].(map[string]any)

@@ -24,9 +24,8 @@ func (s customStatus) inform(informed resource.Informed) registryrest.RESTUpdate
 	return s
 }
 
-// PrepareForUpdate takes the status and the managedFields from the request, and everything
-// else from the old object. The object shares the rest with the old one: later stages set
-// fields of its metadata, and alter nothing below them.
+// PrepareForUpdate takes the status and the managedFields from the request, and everything else from the old object. The
+// object shares the rest with the old one: later stages set fields of its metadata, and do not alter their values.
 func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, former := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	sent, sentMetadata := u.Object, metadataOf(u)
@@ -37,12 +36,12 @@ func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 	take(u.Object, sent, "status")
 	if s.informed != nil {
-		s.informed.Facts.Rest = s.informed.Was.Rest
+		s.informed.Facts.Rest = s.informed.Former.Rest
 		s.informed.ValidMetadata = false
 	}
 }
 
-// take copies a field from one map to another, or deletes it if the first does not have it.
+// take copies a field of from to to, or deletes it if from does not have it.
 func take(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value

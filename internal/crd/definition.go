@@ -22,8 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Definitions makes the resource of CustomResourceDefinitions: in v1 and, with the legacy
-// APIs, in v1beta1.
+// Definitions returns the resource of CustomResourceDefinitions: v1 and, with legacyAPIs, v1beta1.
 func Definitions(legacyAPIs bool) *resource.Resource {
 	r := &resource.Resource{
 		Group: kind.Group,
@@ -51,7 +50,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 	return r
 }
 
-// definitionVersion makes one version of the resource of definitions.
+// definitionVersion returns a version of the resource of definitions.
 func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy) *resource.Version {
 	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, kind.Group, nil), kind}
 	v := &resource.Version{
@@ -61,7 +60,7 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Strategy:   strategy,
 		Tables:     resource.Tables{Convertor: tableconvertor.New(), NullRows: true},
 		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
-		// The server's own finalizer stands for all of the content.
+		// The server's own finalizer is there as long as the objects are.
 		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }, Mismatch: "precondition failed"},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
@@ -79,11 +78,10 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 	return v
 }
 
-// openAPIServer describes definitions, and comes behind the servers of the built-in kinds.
+// openAPIServer describes definitions. It is merged after the servers of the built-in kinds.
 var openAPIServer = &resource.OpenAPIServer{Scheme: Scheme, Order: 2, Definitions: true}
 
-// DefinitionsPrefix is what the store keys of all definitions begin with; the
-// name follows.
+// DefinitionsPrefix is the prefix of the store keys of definitions; the name follows.
 const DefinitionsPrefix = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
 // definitionStrategy is the behaviour of apiextensions-apiserver's
@@ -157,7 +155,7 @@ func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object
 	return append(formatWarnings(spec), setWarnings(spec)...)
 }
 
-// WarningsOnUpdate leaves out warnings that the old definition would get as well.
+// WarningsOnUpdate leaves out warnings about the old definition.
 func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	spec, former := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
 	before := append(formatWarnings(former), setWarnings(former)...)
@@ -182,8 +180,7 @@ func formatWarnings(crd *apiextensions.CustomResourceDefinitionSpec) []string {
 	return warnings
 }
 
-// setWarnings returns a warning for each type of items that a set should not have, in
-// order.
+// setWarnings returns a warning for each item type that a set should not have, sorted.
 func setWarnings(spec *apiextensions.CustomResourceDefinitionSpec) []string {
 	var warnings []string
 	eachSchema(spec, func(s *apiextensions.JSONSchemaProps) {
@@ -215,8 +212,8 @@ func eachSchema(spec *apiextensions.CustomResourceDefinitionSpec, visit func(*ap
 	}
 }
 
-// beginDeletion is resource.ContentFirst.Begin: it adds the server's own finalizer, which
-// holds the definition until its objects are gone.
+// beginDeletion implements resource.ContentFirst.Begin: it adds the server's own finalizer, which keeps the definition
+// until its objects are deleted.
 func beginDeletion(obj runtime.Object, now metav1.Time) {
 	crd := obj.(*apiextensions.CustomResourceDefinition)
 	if crd.DeletionTimestamp == nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// definitionCodec is the codec of definitions in one version. A body that the process has read before is not
-// read again, and equal specs are shared.
+// definitionCodec is the codec of definitions in one version. It caches decoded bodies, and shares equal specs.
 type definitionCodec struct {
 	*resource.TypedCodec
 	kind schema.GroupVersionKind
@@ -39,7 +38,7 @@ func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (resource.De
 	return resource.Decoded{Object: copyDefinition(read.crd)}, kind, nil
 }
 
-// DecodePatched implements resource.Codec. Decode may have read the definition before if it names its kind.
+// DecodePatched implements resource.Codec. It uses the cache of Decode if the text has apiVersion and kind.
 func (c *definitionCodec) DecodePatched(text []byte, s runtime.Serializer) (resource.Decoded, error) {
 	named := gjson.GetManyBytes(text, "apiVersion", "kind")
 	if schema.FromAPIVersionAndKind(named[0].Str, named[1].Str) != c.kind {
@@ -64,18 +63,17 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
 }
 
-// EncodeToStore implements resource.Codec. A definition without status.storedVersions gets
-// the ones that reading it back from etcd would give it, and an empty list of conversionReviewVersions is none there: a
-// real server stores definitions as v1beta1, which leaves it out.
+// EncodeToStore implements resource.Codec. It does what reading a definition back from etcd does: it sets a missing
+// status.storedVersions, and drops an empty conversionReviewVersions, which v1beta1, the storage version of a real
+// server, does not encode.
 //
-// A definition is large, and the server looks at it several times to establish it. So the
-// object itself counts as what is stored, and is not decoded again, unless a schema has values that decoding
-// would change. It may have times to the nanosecond and empty lists, which JSON does not have; no code that looks at
-// definitions minds that.
+// A definition is large, and the server reads it several times to establish it. So the object itself is the stored
+// object, unless a schema has values that decoding would change. It may have nanoseconds and empty lists, which the JSON
+// lacks; no code depends on these.
 func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 	if c := crd.Spec.Conversion; c != nil && c.ConversionReviewVersions != nil && len(c.ConversionReviewVersions) == 0 {
-		conversion := *c // specs share it
+		conversion := *c // a copy, because specs share it
 		conversion.ConversionReviewVersions = nil
 		crd.Spec.Conversion = &conversion
 	}
@@ -95,7 +93,7 @@ func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded,
 	return resource.Encoded{Text: text, Filled: filled}, err
 }
 
-// specReadsAsItIs is readsAsItIs, and looks at a shared spec once.
+// specReadsAsItIs is readsAsItIs, computed once for a shared spec.
 func specReadsAsItIs(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	if s := sharedSpecOf(spec); s != nil {
 		return s.asItIs()
@@ -103,8 +101,8 @@ func specReadsAsItIs(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	return readsAsItIs(spec)
 }
 
-// readsAsItIs reports whether decoding the JSON of a spec gives the same values in its schemas. A default of 2.0 is
-// read as the integer 2, and -0.0 as 0. A minimum is a float64 in Go, and stays one.
+// readsAsItIs reports whether decoding the JSON of a spec returns the same values in its schemas. A default of 2.0 is
+// decoded as the integer 2, and -0.0 as 0. A minimum is a float64 in Go and does not change.
 func readsAsItIs(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	changes := func(value *apiextensions.JSON) bool { return value != nil && !json.ReadsAsItIs(*value) }
 	changesIn := func(s *apiextensions.JSONSchemaProps) bool {

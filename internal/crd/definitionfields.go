@@ -25,15 +25,14 @@ var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefiniti
 	return definitions
 })
 
-// definitionTypes makes the types of definitions for field management.
+// definitionTypes has the types of definitions for field management.
 var definitionTypes = sync.OnceValue(func() *resource.Types {
 	return resource.NewTypes(Scheme(), openAPIDefinitions, kind, legacyKind)
 })
 
-// definitionFields is the field management of definitions in one version. A spec is large, and
-// the engine would convert it and make a tree of it for each write. So the engine does not see
-// a spec that a write leaves as it is. Of a new spec it sees one version with nothing but a
-// name, because the list of versions belongs to one owner as a whole.
+// definitionFields manages the fields of definitions in one version. A spec is large, and the engine would convert it
+// and make a tree of it for each write. So the engine does not get an unchanged spec. Of a new spec it gets one version
+// with only a name, because the list of versions is atomic and has one owner.
 //
 // Measured with the largest definitions of cluster-api on a busy machine of two cores (see
 // BenchmarkInstall in conformance/realcrds): to install one that the process has compiled takes 3.3 to
@@ -45,9 +44,8 @@ type definitionFields struct {
 	kind schema.GroupVersionKind
 }
 
-// newDefinitionFields makes the field management of definitions in one version. It resets
-// the fields that the endpoint ignores in both versions, because fields may be managed in
-// the other one.
+// newDefinitionFields returns the field management of definitions in one version. It resets the field that the endpoint
+// ignores in both versions, because fields may be managed in the other one.
 func newDefinitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.Fields {
 	m := resource.Managing{Scheme: Scheme(), Kind: kind, Hub: hub, Subresource: subresource, Types: definitionTypes(), Reset: map[string]fields.Filter{}}
 	both := map[string][]string{}
@@ -66,7 +64,7 @@ func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, m
 	owners, ok := current.Owners()
 	switch {
 	case !ok || !owners.AreIn(f.kind.GroupVersion().String()) || len(wanted.ManagedFields) > 0 && !owners.IsList(wanted.ManagedFields):
-		// Converting the spec to another version takes all of it.
+		// Converting to another version needs the whole spec.
 		return f.TypedFields.Update(current, obj, manager, now)
 	case len(stored.Spec.Versions) == 0 && len(wanted.Spec.Versions) > 0 && f.kind == kind:
 		shortIs.Spec = withoutSchemas(wanted.Spec)
@@ -84,7 +82,7 @@ func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, m
 	return wanted, owned, nil
 }
 
-// withoutSchemas returns the spec with a single version that has nothing but a name.
+// withoutSchemas returns the spec with a single version that has only a name.
 func withoutSchemas(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
 	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
 	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil

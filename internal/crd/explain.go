@@ -21,13 +21,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// oneRule is a CEL rule of a schema by itself, so that its own cost can be measured.
+// oneRule is a single CEL rule of a schema, so that its cost can be measured.
 type oneRule struct {
 	node, rule string
-	validator  *cel.Validator // of the schema with this rule only; nil: the schema has been stored with a rule that does not compile
+	validator  *cel.Validator // of the schema with this rule only; nil: a stored rule does not compile
 }
 
-// rulesOneByOne compiles each rule of a schema by itself.
+// rulesOneByOne compiles each rule of a schema separately.
 func rulesOneByOne(s *structuralschema.Structural) []oneRule {
 	if s == nil {
 		return nil
@@ -44,14 +44,14 @@ func rulesOneByOne(s *structuralschema.Structural) []oneRule {
 	}
 }
 
-// schemaRoot is where the schema stands in a version of a definition.
+// schemaRoot is the field of a version with its schema.
 const schemaRoot = "openAPIV3Schema"
 
 // ruleFilter removes all rules except one from a schema.
 type ruleFilter struct {
-	number int    // of the rule that stays
-	seen   int    // rules until now
-	node   string // of the rule that stays
+	number int    // of the rule to keep
+	seen   int    // number of rules so far
+	node   string // of the rule to keep
 	rule   string
 }
 
@@ -85,7 +85,7 @@ func (k *ruleFilter) structural(node string, s *structuralschema.Structural) {
 	}
 }
 
-// values goes through the nested schemas of a node. Definitions can have rules in those of allOf.
+// values filters the nested schemas of a node. Those of allOf can have rules.
 func (k *ruleFilter) values(node string, v *structuralschema.ValueValidation) {
 	for i := range v.AllOf {
 		k.nested(node+".allOf["+strconv.Itoa(i)+"]", &v.AllOf[i])
@@ -108,7 +108,7 @@ func (k *ruleFilter) nested(node string, n *structuralschema.NestedValueValidati
 	k.values(node, &n.ValueValidation)
 }
 
-// explain is resource.Version.Explain.
+// explain implements resource.Version.Explain.
 func (s customStrategy) explain(ctx context.Context, j *resource.Validated) {
 	if j.Subresource != "" && j.Subresource != "status" && j.Subresource != "scale" {
 		return
@@ -138,8 +138,8 @@ var stopsRules = map[field.ErrorType]bool{
 	field.ErrorTypeNotSupported: true, field.ErrorTypeRequired: true, field.ErrorTypeTooLong: true, field.ErrorTypeTooMany: true, field.ErrorTypeTypeInvalid: true,
 }
 
-// explainRules evaluates the rules one by one, and says which refuses what. They evaluate what they
-// would of an object that is new in all its parts, and so find what is ratcheted, too.
+// explainRules evaluates the rules one by one, and records the errors of each. It evaluates them as for a new object, so
+// that it also finds ratcheted errors.
 func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated, u, former *unstructured.Unstructured) {
 	var old any
 	if former != nil {
@@ -167,7 +167,7 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated,
 	}
 }
 
-// explainRatcheting says what the schema would have refused if all of the object were new.
+// explainRatcheting records the errors of the schema that ratcheting has suppressed.
 func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validated, u, former *unstructured.Unstructured) {
 	var errs field.ErrorList
 	if j.Subresource != "status" {
@@ -185,7 +185,7 @@ func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validat
 	}
 }
 
-// refusal is an error as the Status of an answer has it.
+// refusal converts an error to the form of a cause in a Status.
 func refusal(err *field.Error) inspect.FieldError {
 	return inspect.FieldError{Path: pathOf(err), Type: string(metav1.CauseType(err.Type)), Message: err.ErrorBody()}
 }
@@ -196,7 +196,7 @@ func indexOf(causes []inspect.FieldError, cause inspect.FieldError) int {
 	return slices.IndexFunc(causes, func(r inspect.FieldError) bool { return r.Path == cause.Path && r.Message == cause.Message })
 }
 
-// nodeOf finds the node of the schema for a field, and the part of it that is about the field alone.
+// nodeOf returns the path of the schema node for a field, and the node without its children.
 func (s *compiledSchema) nodeOf(path, kind string) (node string, about json.RawMessage) {
 	if s.structural == nil || path == "" || path == "metadata" || strings.HasPrefix(path, "metadata.") {
 		return "", nil
@@ -225,7 +225,7 @@ func (s *compiledSchema) nodeOf(path, kind string) (node string, about json.RawM
 	return node, text
 }
 
-// step takes the first field off a path, which it leaves the rest of, and goes to its node.
+// step removes the first field from a path, and returns the node of this field.
 func step(here *structuralschema.Structural, path *string) (name string, below *structuralschema.Structural, found bool) {
 	text := *path
 	if item, ok := strings.CutPrefix(text, "["); ok {
@@ -240,7 +240,7 @@ func step(here *structuralschema.Structural, path *string) (name string, below *
 		return valuesOf(here)
 	}
 	text = strings.TrimPrefix(text, ".")
-	// A name may have dots in it.
+	// A name may contain dots.
 	names := slices.SortedFunc(maps.Keys(here.Properties), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, name := range names {
 		if rest, ok := strings.CutPrefix(text, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -16,12 +16,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// typeConverters keeps the types of definitions for server-side apply, by the text of the
-// spec.
+// typeConverters caches the types of definitions for server-side apply, by the JSON of the spec.
 var typeConverters = cache.New[cache.ID, managedfields.TypeConverter](256)
 
-// typeConverter makes the types of a definition from its OpenAPI, as upstream
-// does. Where that fails, types are deduced from the objects.
+// typeConverter returns the types of a definition, from its OpenAPI as upstream does. If that fails, types are deduced
+// from the objects.
 func typeConverter(definition string) (managedfields.TypeConverter, error) {
 	return typeConverters.Make(cache.NewID(specOf(definition)), 1, func() (managedfields.TypeConverter, error) { return newTypeConverter(definition) })
 }
@@ -37,7 +36,7 @@ func newTypeConverter(definition string) (managedfields.TypeConverter, error) {
 	return managedfields.NewDeducedTypeConverter(), nil
 }
 
-// openAPI makes the OpenAPI of all versions of a definition together.
+// openAPI returns one OpenAPI document for all versions of a definition.
 func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, error) {
 	var specs []*spec3.OpenAPI
 	for _, v := range crd.Spec.Versions {
@@ -50,7 +49,7 @@ func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, err
 	return builder.MergeSpecsV3(specs...)
 }
 
-// publish makes the OpenAPI that is published for one version of a definition.
+// publish returns the OpenAPI of a version of a definition.
 func publish(definition, version string) *resource.OpenAPI {
 	read := func() (*apiextensionsv1.CustomResourceDefinition, error) {
 		var crd apiextensionsv1.CustomResourceDefinition
@@ -83,8 +82,7 @@ func publish(definition, version string) *resource.OpenAPI {
 	}
 }
 
-// upstreamFields makes upstream's field manager of one version of a custom resource, or of
-// a subresource of it.
+// upstreamFields returns upstream's field manager of a version of a custom resource, or of its subresource.
 func upstreamFields(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		converter, err := types()

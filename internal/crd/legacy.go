@@ -13,18 +13,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// legacyKind is the kind of definitions in the version that was served until 1.21.
+// legacyKind is the kind of definitions in v1beta1, which was served until 1.21.
 var legacyKind = apiextensionsv1beta1.SchemeGroupVersion.WithKind(kind.Kind)
 
-// legacyWarning comes with every answer in that version.
+// legacyWarning is the warning of every response in that version.
 const legacyWarning = "apiextensions.k8s.io/v1beta1 CustomResourceDefinition is deprecated in v1.16+, " +
 	"unavailable in v1.22+; use apiextensions.k8s.io/v1 CustomResourceDefinition"
 
-// legacyStrategy is the behaviour of definitions that are written in v1beta1.
+// legacyStrategy is the strategy for definitions in v1beta1.
 //
-// Upstream's validation no longer has that version. But a definition that was once stored
-// under the rules of v1beta1 can still be updated, and the update is held to no stricter
-// rules. So what is written in v1beta1 is validated as an update of such a definition.
+// Upstream's validation no longer has that version. But it does not apply stricter rules to the update of a definition
+// that was stored under the rules of v1beta1. So a write in v1beta1 is validated as an update of such a definition.
 type legacyStrategy struct{ definitionStrategy }
 
 func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -33,8 +32,7 @@ func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.Er
 	crd = crd.DeepCopy()
 	errs = append(errs, takeDefaults(&crd.Spec)...)
 
-	// The metadata is validated elsewhere, but validation of an update requires a
-	// resourceVersion.
+	// Validation of an update requires a resourceVersion; the rest of the metadata is validated elsewhere.
 	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, ResourceVersion: "1"}
 	former := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
 	former.Spec.Group, former.Spec.Names.Plural = crd.Spec.Group, crd.Spec.Names.Plural
@@ -54,8 +52,8 @@ func (legacyStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, former)...)
 }
 
-// validateNewMetadata validates the metadata of a new definition as v1 does, except that
-// v1beta1 does not ask for an approval.
+// validateNewMetadata validates the metadata of a new definition as v1 does, but without the approval, which v1beta1
+// does not require.
 func validateNewMetadata(ctx context.Context, crd *apiextensions.CustomResourceDefinition) field.ErrorList {
 	bare := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
 	bare.Spec.Group, bare.Spec.Names = crd.Spec.Group, crd.Spec.Names
@@ -69,11 +67,10 @@ func validateNewMetadata(ctx context.Context, crd *apiextensions.CustomResourceD
 	return errs
 }
 
-// approvalAnnotation is required of definitions in the groups of the Kubernetes community.
+// approvalAnnotation is required for definitions in *.k8s.io and *.kubernetes.io groups.
 const approvalAnnotation = apiextensionsv1beta1.KubeAPIApprovedAnnotation
 
-// approve gives the old definition the approval of the new one, so that any value passes,
-// as in v1beta1.
+// approve copies the approval to the old definition, so that any value is valid, as in v1beta1.
 func approve(former, crd *apiextensions.CustomResourceDefinition) {
 	delete(former.Annotations, approvalAnnotation)
 	if approval, ok := crd.Annotations[approvalAnnotation]; ok {
@@ -81,14 +78,13 @@ func approve(former, crd *apiextensions.CustomResourceDefinition) {
 	}
 }
 
-// loosen changes an old definition so that its update is held to the rules of v1beta1 only.
-// It makes the old definition preserve unknown fields, and adds two versions: one without a
-// schema, and one with a schema that is not structural and has an unknown type. Their name
-// is not a valid name of a version.
+// loosen changes an old definition so that only the rules of v1beta1 apply to its update. The old definition preserves
+// unknown fields, and gets two versions: one without a schema, and one with a schema that is not structural and has an
+// unknown type. Their names are not valid names of versions.
 func loosen(former *apiextensions.CustomResourceDefinition) {
 	former.Spec.PreserveUnknownFields = ptr.To(true)
 	if shared := former.Spec.Validation; shared != nil {
-		former.Spec.Validation = nil // every version has this schema or its own
+		former.Spec.Validation = nil // the versions have this schema
 		for i := range former.Spec.Versions {
 			former.Spec.Versions[i].Schema = shared
 		}

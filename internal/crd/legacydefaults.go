@@ -5,9 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// takeDefaults removes the defaults from the schemas of a definition, and returns an error
-// for each, because v1beta1 has no defaults. Upstream's validation, which allows them, then
-// has nothing to say about them.
+// takeDefaults removes the defaults from the schemas of a definition, and returns an error for each, because v1beta1 has
+// no defaults. Upstream's validation would report them differently.
 func takeDefaults(spec *apiextensions.CustomResourceDefinitionSpec) field.ErrorList {
 	var errs field.ErrorList
 	take := func(v *apiextensions.CustomResourceValidation, path *field.Path) {
@@ -28,7 +27,7 @@ func takeDefaults(spec *apiextensions.CustomResourceDefinitionSpec) field.ErrorL
 type defaultsTaker struct {
 	errs     *field.ErrorList
 	reason   string
-	metadata bool // of an object, or in there
+	metadata bool // the node is in the metadata of an object
 }
 
 func (t defaultsTaker) take(s *apiextensions.JSONSchemaProps, path *field.Path, root bool) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour through JSON. It
-// looks only at what the patch touches.
+// MergePatch implements resource.Patches.Merge: it applies RFC 7386 to maps, without encoding to JSON. It processes only
+// what the patch changes.
 func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
 	stored := current.Object.(*unstructured.Unstructured).Object
 	u := &unstructured.Unstructured{Object: mergeMaps(stored, patch)}
@@ -34,8 +34,7 @@ func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, repor
 	return decoded, runtime.NewStrictDecodingError(complaints)
 }
 
-// ownMetadata gives an object a metadata map of its own. The pipeline sets fields in it,
-// and alters nothing below them.
+// ownMetadata replaces the metadata map of an object by a shallow copy, because the pipeline sets fields in it.
 func ownMetadata(obj map[string]any) {
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		obj["metadata"] = maps.Clone(m)
@@ -53,12 +52,12 @@ func mergeMaps(document, patch map[string]any) map[string]any {
 	}
 	for key, value := range patch {
 		switch value := value.(type) {
-		case nil: // takes the key away
+		case nil: // removes the key
 		case map[string]any:
 			old, _ := document[key].(map[string]any)
 			merged[key] = mergeMaps(old, value)
 		default:
-			// The patch library copies a value that replaces an object as it is.
+			// As the patch library does, keep nulls in a value that replaces an object.
 			if _, ok := document[key].(map[string]any); ok {
 				merged[key] = value
 			} else {

@@ -24,8 +24,8 @@ type customObjects struct {
 	objectConverter
 }
 
-// Convert implements runtime.ObjectConvertor: it makes out what in is in the
-// version of out. The real server does not prune here.
+// Convert implements runtime.ObjectConvertor: it converts in to the version of out. As on a real server, it does not
+// prune.
 func (o customObjects) Convert(in, out, _ any) error {
 	from, ok := in.(*unstructured.Unstructured)
 	if !ok {

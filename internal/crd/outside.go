@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Services are the services that webhooks refer to.
+// Services resolves and reaches the services that webhooks refer to.
 type Services interface {
 	// ServiceResolver finds the address of a service.
 	webhook.ServiceResolver
@@ -28,21 +28,20 @@ type Services interface {
 	ServerName(namespace, name string, port int32) string
 }
 
-// Outside says how a cluster calls webhooks.
+// Outside configures calls of webhooks.
 type Outside struct {
-	// Services resolves the services that webhooks refer to; nil: webhooks can be referred to
-	// by URL only.
+	// Services resolves the services that webhooks refer to; nil: only URLs work.
 	Services Services
-	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
+	// Closing ends with the cluster and cancels all calls; nil: calls end by their timeout.
 	Closing context.Context
-	// Former is what the definition made before its last change; nil: it is new to the cluster.
+	// Former is the resource of the definition before its last change; nil: the definition is new.
 	Former *resource.Resource
-	// Fails returns the name of the fault that strikes a call of the conversion webhook of a
-	// resource; empty: none does. Nil: no call is struck.
+	// Fails returns the name of the fault that strikes a call of the conversion webhook of a resource; empty: none. nil:
+	// no fault strikes calls.
 	Fails func(resource schema.GroupResource) (fault string)
 }
 
-// formerly returns the conversions to a version of the former resource; nil: it had none.
+// formerly returns the Conversions of a version of the former resource; nil: none.
 func (o Outside) formerly(r *resource.Resource, version string) *resource.Conversions {
 	if o.Former == nil || o.Former.Prefix != r.Prefix || !reflect.DeepEqual(o.Former.Names, r.Names) {
 		return nil
@@ -53,18 +52,17 @@ func (o Outside) formerly(r *resource.Resource, version string) *resource.Conver
 	return nil
 }
 
-// The size of the largest answer that is read from a webhook. A real server reads any answer,
-// but here a mistake in a webhook would use up the memory of the test. The answer to a
-// ConversionReview contains all its objects, and each may have grown.
+// The limits for the answer of a webhook. A real server reads any answer, but here a mistake in a webhook could use up
+// the memory of the test. The answer to a ConversionReview contains all its objects, which may have grown.
 const (
 	maxAnswer          = 16 << 20
-	maxAnswerPerAsking = 8 // bytes for each byte of the question
+	maxAnswerPerAsking = 8 // bytes per byte of the request
 )
 
 // calls is a transport whose requests end with the cluster and whose answers are bounded.
 type calls struct {
 	to      http.RoundTripper
-	closing context.Context // nil: never
+	closing context.Context // nil: never ends
 }
 
 var _ utilnet.RoundTripperWrapper = calls{}
@@ -93,8 +91,8 @@ func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// pause waits as long as the answer of a webhook asks its client to wait before it tries again. client-go would
-// wait as long, but not end with the cluster.
+// pause waits for the Retry-After of a webhook's answer. client-go would wait as long, but would not stop when the
+// cluster closes.
 func (c calls) pause(ctx context.Context, res *http.Response) error {
 	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
 	if c.closing == nil || err != nil || seconds <= 0 || res.StatusCode != http.StatusTooManyRequests && res.StatusCode < http.StatusInternalServerError {
@@ -107,9 +105,9 @@ func (c calls) pause(ctx context.Context, res *http.Response) error {
 		res.Header.Set("Retry-After", "0")
 		return nil
 	case <-ctx.Done():
-		return nil // client-go finds that out, and words the error
+		return nil // client-go returns the error
 	case <-c.closing.Done():
-		_ = res.Body.Close() // nobody reads it
+		_ = res.Body.Close() // the body is not used
 		return c.closing.Err()
 	}
 }
@@ -121,12 +119,12 @@ type answer struct {
 	end         func() // ends the call
 }
 
-// Read fails once the answer is longer than the limit.
+// Read fails if the answer is longer than the limit.
 func (a *answer) Read(p []byte) (int, error) {
 	if a.left < 0 {
 		return 0, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)
 	}
-	// One byte more shows that the answer is too long.
+	// One more byte than the limit: the answer is too long.
 	n, err := a.ReadCloser.Read(p[:min(int64(len(p)), a.left+1)])
 	if a.left -= int64(n); a.left < 0 {
 		return n - 1, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)

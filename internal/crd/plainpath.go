@@ -7,12 +7,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// plainPaths matches JSON paths that consist of names only, and whose names have no other
-// meaning in gjson, which takes a number for an index, for example.
+// plainPaths matches JSON paths of names that have no other meaning in gjson, where a number is an index, for example.
 var plainPaths = regexp.MustCompile(`^(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
 
-// plainPath returns a JSON path in the syntax of gjson, or the empty text if it may mean
-// something else there.
+// plainPath returns a JSON path in the syntax of gjson; empty: it may have another meaning there.
 func plainPath(jsonPath string) string {
 	if !plainPaths.MatchString(jsonPath) {
 		return ""
@@ -20,8 +18,8 @@ func plainPath(jsonPath string) string {
 	return jsonPath[1:]
 }
 
-// ReadField implements resource.Codec, for plain paths and for values that print as they
-// are written.
+// ReadField implements resource.Codec for plain paths, and for values whose text is not changed by decoding and
+// printing.
 func (c *codec) ReadField(text, field string) (value string, ok bool) {
 	for _, f := range c.selectable {
 		if f.name != field || f.names == "" {
@@ -33,7 +31,7 @@ func (c *codec) ReadField(text, field string) (value string, ok bool) {
 		case gjson.Number:
 			return found.Raw, isPlainInteger(found.Raw)
 		case gjson.Null:
-			return "", true // also if there is no such field
+			return "", true // as for a missing field
 		}
 		return "", false
 	}

@@ -20,26 +20,25 @@ import (
 	"k8s.io/apiserver/pkg/cel/metrics"
 )
 
-// rules are the CEL rules of a schema. An object that keeps all of them passes them here. Any other
-// object is left to upstream's validator, which has the words and what of an update is not held
-// against it. Upstream's validator makes the schemas of all fields of an object again for each field
-// that a rule reads; the rules here make them once.
+// rules has the CEL rules of a schema. It accepts an object that satisfies all of them. For any other object it calls
+// upstream's validator, which returns the errors and applies ratcheting. Upstream's validator creates the schemas of all
+// fields of an object again for each field that a rule reads; here they are created once.
 type rules struct {
-	// upstream returns the validator; nil as long as it is not needed, because it compiles the rules.
+	// upstream returns upstream's validator. The first call compiles the rules.
 	upstream func() *cel.Validator
-	// complete is set once upstream's validator is there.
+	// complete is set after upstream's validator was created.
 	complete atomic.Bool
-	// root is the tree of the rules; nil: upstream evaluates every object.
+	// root is the tree of the rules; nil: upstream evaluates all objects.
 	root *ruleNode
 }
 
-// ruleNode has the rules of one node of a schema, and of the nodes below.
+// ruleNode has the rules of a node of a schema, and of the nodes below it.
 type ruleNode struct {
 	rules    []rule
 	readsOld bool // a rule here or below reads oldSelf
 
-	schema     common.Schema // as the rules see it
-	structural common.Schema // as it is
+	schema     common.Schema // for rules
+	structural common.Schema // unchanged
 	items      *ruleNode
 	values     *ruleNode // of a map
 	properties []ruledProperty
@@ -55,18 +54,18 @@ type ruledProperty struct {
 type rule struct {
 	program  celgo.Program
 	readsOld bool
-	optional bool // oldSelf is an optional
-	short    bool // it needs no context, because it ends soon
+	optional bool // oldSelf is optional
+	short    bool // evaluated without the context, because it ends soon
 }
 
-// shortCost is the largest cost of a rule that is not interrupted: about a millisecond.
+// shortCost is the largest cost of a rule that cannot be interrupted: about a millisecond.
 const shortCost = celconfig.PerCallLimit / 100
 
-// manyRules is how many rules take long to compile: a tenth of a second.
+// manyRules is the number of rules from which on compiling takes long: a tenth of a second.
 const manyRules = 50
 
-// lazyRules returns newRules, called once and only when it is needed: a definition is served before its rules are compiled, which may take seconds, and
-// no other definition waits for them. Uncompiled reports whether a call may take long; nil: none does.
+// lazyRules returns a function that calls newRules once, when it is first needed: a definition is served before its
+// rules are compiled, which may take seconds. uncompiled reports whether the next call may take long; nil: no call does.
 func lazyRules(s *structuralschema.Structural) (get func() *rules, uncompiled func() bool) {
 	paths := pathsOfRules(s)
 	if paths == nil {
@@ -85,7 +84,7 @@ func lazyRules(s *structuralschema.Structural) (get func() *rules, uncompiled fu
 	return get, func() bool { return !done.Load() || compiled != nil && !compiled.complete.Load() }
 }
 
-// newRules compiles the CEL rules of a schema, or returns nil if there are none.
+// newRules compiles the CEL rules of a schema. It returns nil if there are none.
 func newRules(s *structuralschema.Structural) *rules {
 	if s == nil {
 		return nil
@@ -116,13 +115,12 @@ func newRules(s *structuralschema.Structural) *rules {
 	return r
 }
 
-// Validate returns what rules an object does not keep. Old is the current object, or nil. The
-// options are for upstream's validator.
+// Validate returns the errors of an object. old is the current object, or nil. The options are for upstream's validator.
 func (r *rules) Validate(ctx context.Context, obj, old map[string]any, options func() []cel.Option) field.ErrorList {
 	if r.accept(ctx, obj, old) {
 		return nil
 	}
-	// Without an old object, this must be a nil interface and not an interface with a nil map.
+	// Without an old object, this must be a nil interface, not an interface with a nil map.
 	var before any
 	if old != nil {
 		before = old
@@ -131,7 +129,7 @@ func (r *rules) Validate(ctx context.Context, obj, old map[string]any, options f
 	return errs
 }
 
-// accept reports whether an object certainly keeps all rules within the budget.
+// accept reports whether an object satisfies all rules within the budget. It may return false for such an object.
 func (r *rules) accept(ctx context.Context, obj, old map[string]any) bool {
 	if r.root == nil {
 		return false
@@ -142,15 +140,15 @@ func (r *rules) accept(ctx context.Context, obj, old map[string]any) bool {
 	return ok
 }
 
-// acceptWithin also returns what is left of the budget. It must be more than nothing, because then
-// it depends on the order of the fields what upstream says.
+// acceptWithin also returns the rest of the budget. It declines if nothing is left, because upstream's result then
+// depends on the order of the fields.
 func (r *rules) acceptWithin(ctx context.Context, obj, old map[string]any, budget int64) (left int64, ok bool) {
 	ok = r.root.accept(ctx, obj, old, &budget)
 	return budget, ok && budget > 0
 }
 
-// accept reports whether a value keeps the rules of the node and of those below. It takes what they
-// cost from the budget.
+// accept reports whether a value satisfies the rules of the node and of those below it. It subtracts their cost from the
+// budget.
 func (n *ruleNode) accept(ctx context.Context, value, old any, budget *int64) bool {
 	if value == nil {
 		return true
@@ -186,7 +184,7 @@ func (n *ruleNode) acceptItems(ctx context.Context, items []any, old any, budget
 	if n.items == nil {
 		return true
 	}
-	var before common.MapList // finds items by their keys
+	var before common.MapList // looks up items by key
 	if n.items.readsOld {
 		former, _ := old.([]any)
 		before = common.MakeMapList(n.structural, former)
@@ -203,7 +201,7 @@ func (n *ruleNode) acceptItems(ctx context.Context, items []any, old any, budget
 	return true
 }
 
-// keeps reports whether a value keeps the rules of the node itself.
+// keeps reports whether a value satisfies the rules of the node itself.
 func (n *ruleNode) keeps(ctx context.Context, value, old any, budget *int64) bool {
 	a := &selves{self: common.UnstructuredToVal(value, n.schema)}
 	var optional *selves
@@ -219,7 +217,7 @@ func (n *ruleNode) keeps(ctx context.Context, value, old any, budget *int64) boo
 		case !r.readsOld:
 		case r.optional:
 			if old == nil {
-				return false // whether upstream evaluates the rule depends on a feature gate
+				return false // a feature gate determines whether upstream evaluates the rule
 			}
 			if optional == nil {
 				optional = &selves{self: a.self, oldSelf: types.OptionalOf(a.oldSelf)}

@@ -11,16 +11,16 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// rulePaths leads to those nodes of a schema that have rules.
+// rulePaths is a tree of the nodes of a schema that have rules.
 type rulePaths struct {
-	rules      int  // of the node and of those below, without those in allOf
+	rules      int  // number of rules of the node and below, without allOf
 	inAllOf    bool // a part of allOf has a rule
 	items      *rulePaths
 	values     *rulePaths
 	properties map[string]*rulePaths
 }
 
-// pathsOfRules returns the paths to the rules of a schema; nil: there are none.
+// pathsOfRules returns the rulePaths of a schema; nil: it has no rules.
 func pathsOfRules(s *structuralschema.Structural) *rulePaths {
 	if s == nil {
 		return nil
@@ -67,9 +67,9 @@ func nestedHasRules(n structuralschema.NestedValueValidation) bool {
 	return false
 }
 
-// compileRules compiles the rules of a node and of those below, to which the paths lead; nil if
-// upstream looks at none of them. Ok is false if upstream has to evaluate all objects: there is a rule
-// that does not compile, or one in allOf. The type is the node's in CEL; nil if it has none.
+// compileRules compiles the rules of a node and of those below it; n is nil if upstream evaluates none of them. ok is
+// false if upstream must evaluate all objects, because a rule does not compile or is in allOf. typ is the CEL type of
+// the node; nil: it has none.
 func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, typ *apiservercel.DeclType) (n *ruleNode, ok bool) {
 	if paths.inAllOf || typ == nil {
 		return nil, false
@@ -99,7 +99,7 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 		property := s.Properties[name]
 		its, ok := typeOf(name, &property, typ)
 		if !ok {
-			continue // upstream has no rules for what has no type
+			continue // upstream ignores rules of nodes without a type
 		}
 		if child := below(&property, path, its); child != nil {
 			n.properties = append(n.properties, ruledProperty{name, child})
@@ -111,8 +111,7 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 	return n, ok
 }
 
-// typeOf returns the type in CEL of a property of an object that has a type. ok is false if the
-// property does not have one.
+// typeOf returns the CEL type of a property of an object with a type. ok is false if the property does not have one.
 func typeOf(name string, property *structuralschema.Structural, parent *apiservercel.DeclType) (its *apiservercel.DeclType, ok bool) {
 	if escaped, ok := apiservercel.Escape(name); ok {
 		if f := parent.Fields[escaped]; f != nil {
@@ -120,7 +119,7 @@ func typeOf(name string, property *structuralschema.Structural, parent *apiserve
 		}
 		return nil, false
 	}
-	// No rule can write the name, and so the type of the object has no such field.
+	// The type of the object lacks fields whose names cannot be written in CEL.
 	its = model.SchemaDeclType(property, property.XEmbeddedResource)
 	return its, its != nil
 }
@@ -138,7 +137,7 @@ func (n *ruleNode) compile(s *structuralschema.Structural, typ *apiservercel.Dec
 		if c.Error != nil {
 			return false
 		}
-		if c.Program == nil { // it is empty
+		if c.Program == nil { // an empty rule
 			continue
 		}
 		optional := s.XValidations[i].OptionalOldSelf

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// celSchema is a schema as CEL sees it. It makes the schemas below it once.
+// celSchema is a schema for CEL. It creates the schemas below it once.
 type celSchema struct {
 	model.Structural
 
@@ -17,7 +17,7 @@ type celSchema struct {
 	values     common.SchemaOrBool
 }
 
-// expand makes the schemas below.
+// expand creates the schemas below.
 func (s *celSchema) expand() *celSchema {
 	s.once.Do(func() {
 		structural := s.Structural.Structural
@@ -41,7 +41,7 @@ func (s *celSchema) expand() *celSchema {
 	return s
 }
 
-// Properties implements common.Schema. Nobody changes the map.
+// Properties implements common.Schema. The map must not be altered.
 func (s *celSchema) Properties() map[string]common.Schema { return s.expand().properties }
 
 // Items implements common.Schema.

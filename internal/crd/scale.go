@@ -23,19 +23,19 @@ import (
 // scaleKind is the kind of every scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scale shows the replicas of a custom object as a Scale, by the paths that the
-// definition gives. It is a resource.Projection.
+// scale shows the replicas of a custom object as a Scale, by the paths in the definition. It implements
+// resource.Projection.
 type scale struct {
 	view   *resource.Version
 	kind   schema.GroupVersionKind // of the custom object
 	paths  *apiextensions.CustomResourceSubresourceScale
-	owners managedfields.ResourcePathMappings // where each version keeps the replicas
+	owners managedfields.ResourcePathMappings // the replicas path of each version
 }
 
-// unsetReplicas stands for missing replicas during a write.
+// unsetReplicas represents missing replicas during a write.
 const unsetReplicas = -1 << 31
 
-// newScaleView makes the version that shows the objects of a resource as Scales.
+// newScaleView returns the version that shows the objects of a resource as Scales.
 func newScaleView(r *resource.Resource) (*resource.Version, error) {
 	codec := resource.NewTypedCodec(scheme.Scheme, scaleKind, scaleKind.GroupVersion(), scaleKind.Group, nil)
 	table, err := newTable(scaleColumns)
@@ -52,7 +52,7 @@ func newScaleView(r *resource.Resource) (*resource.Version, error) {
 		Patches:    codec.Patches(),
 		Serializer: codec.Serializer(),
 		Tables:     resource.Tables{Convertor: table, ReadCells: table.ReadCells},
-		// A real server looks for the kind of a Scale among those of unstructured objects, to word the error.
+		// The error of a real server has the kind of an unstructured object for a Scale.
 		Exceptions: resource.Exceptions{Undecodable: runtime.NewNotRegisteredErrForType("pkg/runtime/scheme.go:111", reflect.TypeFor[autoscalingv1.Scale]()).Error()},
 	}, nil
 }
@@ -63,9 +63,9 @@ type scaleCodec struct{ resource.Codec }
 // Objects implements resource.Codec.
 func (c scaleCodec) Objects() resource.Objects { return scaleObjects{c.Codec.Objects()} }
 
-// scaleObjects makes and converts Scales as admission sees them. A real server makes unstructured
-// objects of all that belongs to a definition, and converts no such object to a version of Scales. So a
-// policy that acts on a Scale with a JSON patch refuses every request.
+// scaleObjects creates and converts Scales for admission. A real server creates unstructured objects for everything that
+// belongs to a definition, and cannot convert these to a version of Scale. So a policy with a JSON patch for Scales
+// rejects every request.
 type scaleObjects struct{ resource.Objects }
 
 // New implements runtime.ObjectCreater.
@@ -92,7 +92,7 @@ var scaleColumns = []apiextensions.CustomResourceColumnDefinition{
 	{Name: "Age", Type: "date", Description: ageDescription, JSONPath: ".metadata.creationTimestamp"},
 }
 
-// replicaPaths says for each version of a definition where it keeps its replicas.
+// replicaPaths returns the path of the replicas in each version of a definition.
 func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.ResourcePathMappings {
 	mappings := managedfields.ResourcePathMappings{}
 	for _, v := range crd.Spec.Versions {
@@ -109,7 +109,7 @@ func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.Res
 	return mappings
 }
 
-// scaleFields makes the field management of Scales.
+// scaleFields has the field management of Scales.
 var scaleFields = sync.OnceValue(func() resource.Fields {
 	types := resource.NewTypes(scheme.Scheme, openAPIDefinitions, scaleKind)
 	return scaleOwners{
@@ -127,8 +127,8 @@ var scaleFields = sync.OnceValue(func() resource.Fields {
 	}
 })
 
-// scaleOwners manages the fields of Scales of custom objects. An apply is upstream's own, with the converter and the creater of the
-// definition: it ends in an error of the converter in nearly all cases.
+// scaleOwners manages the fields of Scales of custom objects. An apply uses upstream's field manager with the converter
+// and creater of the definition, which returns an error in nearly all cases.
 type scaleOwners struct {
 	resource.Fields
 	applies resource.FieldManager
@@ -139,11 +139,11 @@ func (f scaleOwners) Apply(current resource.Decoded, configuration *unstructured
 	return f.applies.Apply(current, configuration, manager, force, now)
 }
 
-// scaleConvertor is the converter of a definition as Scales see it: it converts typed Scales only. So an apply fails on a real server wherever
-// it changes the Scale, or finds no owner of any field.
+// scaleConvertor is the converter of a definition for Scales: it converts typed Scales only. So, as on a real server, an
+// apply fails if it changes the Scale, or if no field has an owner.
 type scaleConvertor struct{ runtime.ObjectConvertor }
 
-// errNoScale is what the converter of a definition says of a Scale.
+// errNoScale is the error of the converter of a definition for a Scale.
 var errNoScale = fmt.Errorf("request to convert CR to an invalid group/version: %s", scaleKind.GroupVersion())
 
 // ConvertToVersion implements runtime.ObjectConvertor.
@@ -157,8 +157,8 @@ func (c scaleConvertor) ConvertToVersion(in runtime.Object, target runtime.Group
 // View implements resource.Projection.
 func (s *scale) View() *resource.Version { return s.view }
 
-// Of implements resource.Projection.
-func (s *scale) Of(obj runtime.Object) (runtime.Object, error) {
+// Project implements resource.Projection.
+func (s *scale) Project(obj runtime.Object) (runtime.Object, error) {
 	out, found, err := s.read(obj)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (s *scale) Of(obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// Written implements resource.Projection. Missing replicas are none: a schema may prune the replicas that have just been set.
+// Written implements resource.Projection. Missing replicas become 0: a schema may prune the replicas that were just set.
 func (s *scale) Written(obj runtime.Object) (runtime.Object, error) {
 	out, _, err := s.read(obj)
 	if err != nil {
@@ -215,13 +215,12 @@ func (s *scale) Into(obj, projected runtime.Object) (runtime.Object, error) {
 	return u, nil
 }
 
-// fields translates the ownership of the replicas between the object and its Scale.
+// fields returns the handler that translates owners of the replicas between the object and its Scale.
 func (s *scale) fields(obj runtime.Object) *managedfields.ScaleHandler {
 	return managedfields.NewScaleHandler(obj.(*unstructured.Unstructured).GetManagedFields(), s.kind.GroupVersion(), s.owners)
 }
 
-// read returns the Scale of an object, and whether the object says how many replicas it
-// wants.
+// read returns the Scale of an object, and whether the object has the field of the wanted replicas.
 func (s *scale) read(obj runtime.Object) (*autoscalingv1.Scale, bool, error) {
 	u := obj.(*unstructured.Unstructured)
 	wanted, found, err := unstructured.NestedInt64(u.Object, splitPath(s.paths.SpecReplicasPath)...)

@@ -15,31 +15,31 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// compiledSchemas keeps compiled schemas by their text.
+// compiledSchemas caches compiled schemas by their JSON.
 var compiledSchemas = cache.New[cache.ID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.
 type compiledSchema struct {
-	structural *structuralschema.Structural // nil: everything may be there
-	// validator returns upstream's validator, and status that for .status, or nil if that has no schema. The first call makes it, for an object
-	// that the tree does not accept, because it is larger than all else that is kept of a schema.
+	structural *structuralschema.Structural // nil: every field is allowed
+	// validator returns upstream's validator, and status the one for .status, or nil if that has no schema. The first
+	// call creates it, for an object that the tree does not accept, because it is larger than everything else of a
+	// schema.
 	validator, status func() validation.SchemaValidator
-	// rules returns the rules, which the first call compiles; nil: there are none.
+	// rules returns the CEL rules, which the first call compiles; nil: there are none.
 	rules func() *rules
-	// uncompiled reports whether rules are yet to be compiled, and that takes long; nil: it does not.
+	// uncompiled reports whether the first call of rules is yet to come and takes long; nil: it does not.
 	uncompiled func() bool
 
-	// node is the schema as one tree, and statusNode is the part for .status; nil if that
-	// has no schema.
+	// node is the schema as a tree, and statusNode the part for .status; nil if that has no schema.
 	node, statusNode *schema.Node
-	// explained returns the rules one by one, for explanations.
+	// explained returns the single rules, for explanations.
 	explained func() []oneRule
 	// owned returns the tree for field ownership.
 	owned func() *fields.Tree
 }
 
-// mayHave reports whether an object of the schema may have a field at its top.
+// mayHave reports whether an object may have a top-level field.
 func (s *compiledSchema) mayHave(field string) bool {
 	if s.structural == nil || s.structural.XPreserveUnknownFields {
 		return true
@@ -48,14 +48,13 @@ func (s *compiledSchema) mayHave(field string) bool {
 	return has
 }
 
-// cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of
-// its text.
+// cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of its JSON.
 func cachedSchema(id cache.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	return compiledSchemas.Make(id, 1, func() (*compiledSchema, error) { return compileSchema(props, preserveUnknown) })
 }
 
-// compileSchema compiles the schema of one version; nil means that it has none. It drops
-// defaults of metadata that pruning would drop, as upstream does.
+// compileSchema compiles the schema of a version; nil means no schema. As upstream does, it drops defaults of metadata
+// that pruning would drop.
 func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	props = asInJSON(props)
 	s := &compiledSchema{status: func() validation.SchemaValidator { return nil }}
@@ -101,9 +100,8 @@ func lazyValidator(props *apiextensions.JSONSchemaProps) func() validation.Schem
 	})
 }
 
-// asInJSON returns a schema as it would be read from the store. In protobuf,
-// additionalProperties can have a schema and also say that they are not allowed.
-// Definitions are stored as JSON, where a schema means that they are allowed.
+// asInJSON returns a schema as it would be decoded from the store. In protobuf, additionalProperties can have both a
+// schema and Allows: false. Definitions are stored as JSON, where a schema means that they are allowed.
 func asInJSON(props *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
 	isOdd := func(s *apiextensions.JSONSchemaProps) bool {
 		a := s.AdditionalProperties

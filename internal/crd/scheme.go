@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scheme holds the versions of CustomResourceDefinition, their defaults and
-// conversions.
+// Scheme has the versions of CustomResourceDefinition, their defaults and conversions.
 var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	install.Install(s)
@@ -21,8 +20,8 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-// kind is the kind of definitions in the version they are stored in.
+// kind is the kind of definitions in their storage version.
 var kind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// hub is the version that the strategies of definitions work on.
+// hub is the internal version, which the strategies of definitions use.
 var hub = apiextensions.SchemeGroupVersion

@@ -6,15 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// withReadableSelections leaves out selectable fields of a schema that is not there or is not
-// structural, and says what is wrong with it: upstream's validation panics on them, and so does a
-// real server. Without such fields it returns the definition itself.
+// withReadableSelections removes selectable fields of a missing or non-structural schema, for which upstream's
+// validation panics, and returns errors for them. Without such fields it returns the definition itself.
 func withReadableSelections(crd *apiextensions.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, field.ErrorList) {
 	var errs field.ErrorList
 	readable := crd
 	leaveOut := func(path *field.Path, fields []apiextensions.SelectableField, schema *apiextensions.CustomResourceValidation, from func(*apiextensions.CustomResourceDefinitionSpec)) {
 		if len(fields) == 0 || schema == nil {
-			return // upstream looks at that
+			return // upstream validates it
 		}
 		switch _, err := structuralschema.NewStructural(schema.OpenAPIV3Schema); {
 		case schema.OpenAPIV3Schema == nil:

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// serializer lists the media types of custom objects. As on a real server, protobuf is
-// among them, because Tables and partial metadata can be sent in it.
+// serializer has the media types of custom objects. As on a real server, protobuf is one of them, for Tables and partial
+// metadata.
 type serializer struct{}
 
 var mediaTypes = []runtime.SerializerInfo{

@@ -15,53 +15,51 @@ import (
 	"github.com/fakecluster/fakecluster/internal/cache"
 )
 
-// A definition may have hundreds of kilobytes, nearly all of them its spec, and the server
-// looks at it several times to install it. Test suites install the same ones over and over.
-// So definitions with equal specs share one spec, and nothing alters it. A sharedSpec keeps what has
-// been computed from it.
+// A definition may have hundreds of kilobytes, nearly all of them in its spec, and the server reads it several times to
+// install it. Test suites install the same ones again and again. So definitions with equal specs share one immutable
+// spec. A sharedSpec also caches what is computed from the spec.
 
-// sharedBytes bounds the text of the definitions that each of the two caches has.
+// sharedBytes bounds the JSON of the definitions in each of the two caches, in bytes.
 const sharedBytes = 16 << 20
 
 var (
-	// readDefinitions has definitions by the body of their request.
+	// readDefinitions caches definitions by the hash of the request's body.
 	readDefinitions = cache.New[cache.ID, readDefinition](sharedBytes)
 
-	// sharedSpecs has the last spec of each group and plural name. Specs that differ replace each other.
+	// sharedSpecs has the latest spec of each group and plural name.
 	sharedSpecs = cache.New[schema.GroupResource, *sharedSpec](sharedBytes)
 )
 
-// readDefinition is a definition with its spec, which is shared.
+// readDefinition is a definition with its shared spec.
 type readDefinition struct {
 	crd    *apiextensions.CustomResourceDefinition
 	shared *sharedSpec
 }
 
-// sharedSpec is a spec with what has been computed from it. The spec never changes; what is computed is
-// computed when it is first needed. It is safe for concurrent use.
+// sharedSpec is an immutable spec with values that are computed from it when they are first needed. It is safe for
+// concurrent use.
 type sharedSpec struct {
 	spec      apiextensions.CustomResourceDefinitionSpec
-	size      int // of the text of a definition that has the spec
+	size      int // of the JSON of a definition with the spec
 	warnings  func() []string
 	structure func() apiextensions.CustomResourceDefinitionCondition // see structureOf
 	asItIs    func() bool                                            // see readsAsItIs
 
 	mu      sync.Mutex
-	valid   *verdict   // the last one without errors
-	running []*verdict // those that are computed
+	valid   *verdict   // the latest one without errors
+	running []*verdict // being computed
 }
 
-// verdict is what validation says about a definition with the spec.
+// verdict is the result of the validation of a definition with the spec.
 type verdict struct {
 	crd     *apiextensions.CustomResourceDefinition     // see validated
-	old     *apiextensions.CustomResourceDefinition     // the same of the one that it replaces; nil: it is new
-	oldSpec *apiextensions.CustomResourceDefinitionSpec // of that one
+	old     *apiextensions.CustomResourceDefinition     // the old definition, as by validated; nil: a create
+	oldSpec *apiextensions.CustomResourceDefinitionSpec // of the old definition
 	errs    func() field.ErrorList                      // computes them once
 }
 
-// share replaces the spec of a definition by an equal one that other definitions have, or makes it one that
-// others may have, and returns it. The caller must not alter the spec afterwards. Size is the size of the
-// definition's text.
+// share replaces the spec of a definition by an equal shared one, or shares its spec, and returns it. The caller must
+// not alter the spec afterwards. size is the size of the definition's JSON.
 func share(crd *apiextensions.CustomResourceDefinition, size int) *sharedSpec {
 	s := &sharedSpec{spec: crd.Spec, size: size}
 	s.warnings = sync.OnceValue(func() []string { return append(formatWarnings(&s.spec), setWarnings(&s.spec)...) })
@@ -79,7 +77,7 @@ func share(crd *apiextensions.CustomResourceDefinition, size int) *sharedSpec {
 	}
 }
 
-// put makes a spec the last one of its group and plural name.
+// put makes the spec the latest one of its group and plural name.
 func (s *sharedSpec) put() { sharedSpecs.Replace(resourceOf(&s.spec), s, s.size) }
 
 // sharedSpecOf returns the shared spec that equals a spec, or nil.
@@ -91,7 +89,8 @@ func sharedSpecOf(spec *apiextensions.CustomResourceDefinitionSpec) *sharedSpec 
 	return s
 }
 
-// equals reports whether there is a shared spec that equals a spec. The comparison is fast for a spec that is shared: its pointers and slices are the same.
+// equals reports whether the shared spec, which may be nil, equals a spec. It is fast for the shared spec itself, whose
+// pointers and slices are the same.
 func (s *sharedSpec) equals(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	return s != nil && reflect.DeepEqual(&s.spec, spec)
 }
@@ -108,7 +107,7 @@ func copyDefinition(crd *apiextensions.CustomResourceDefinition) *apiextensions.
 	return c
 }
 
-// schemaIDs returns the hash of each version's schema in the text of a stored definition.
+// schemaIDs returns the hash of each version's schema in the JSON of a stored definition.
 func schemaIDs(definition string) map[string]cache.ID {
 	ids := map[string]cache.ID{}
 	spec := gjson.Get(definition, "spec")
@@ -120,8 +119,9 @@ func schemaIDs(definition string) map[string]cache.ID {
 	return ids
 }
 
-// validate returns what validate says about a definition with the spec, which may replace an old one. It does not call validate for a definition that is
-// the same, in everything that validation looks at, as the last valid one; and for equal ones at the same time it calls validate once.
+// validate returns the errors of a definition with the spec; old is nil for a create. It does not call the function
+// validate for a definition that equals the latest valid one in everything that validation reads, and calls it once for
+// equal definitions at the same time.
 func (s *sharedSpec) validate(crd, old *apiextensions.CustomResourceDefinition, validate func() field.ErrorList) field.ErrorList {
 	v := s.begin(newVerdict(crd, old), validate)
 	defer s.end(v)
@@ -136,7 +136,7 @@ func newVerdict(crd, old *apiextensions.CustomResourceDefinition) *verdict {
 	return v
 }
 
-// begin returns the verdict about equal definitions, or adds one.
+// begin returns the verdict for equal definitions, or adds one.
 func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,20 +159,19 @@ func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict
 	return v
 }
 
-// end forgets a verdict that has been computed.
+// end removes a verdict that has been computed from running.
 func (s *sharedSpec) end(v *verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = slices.DeleteFunc(s.running, func(other *verdict) bool { return other == v })
 }
 
-// equals reports whether two verdicts are about the same.
+// equals reports whether two verdicts are for equal definitions.
 func (v *verdict) equals(other *verdict) bool {
 	return reflect.DeepEqual(v.crd, other.crd) && reflect.DeepEqual(v.old, other.old) && reflect.DeepEqual(v.oldSpec, other.oldSpec)
 }
 
-// validated returns a definition without its spec, and without what the server sets for
-// each definition.
+// validated returns a definition without its spec and without metadata that the server sets.
 func validated(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
 	c := &apiextensions.CustomResourceDefinition{}
 	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)

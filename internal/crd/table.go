@@ -15,16 +15,16 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// table is the printer of a version. Upstream's printer works on objects. If all columns
-// have plain paths, it gets a sketch of the object that has only what the columns show.
+// table is the printer of a version. Upstream's printer needs objects. If all columns have plain paths, it gets a
+// sketch: an object with only the fields that the columns show.
 type table struct {
 	registryrest.TableConvertor
 	paths    []string // of the columns, for gjson
 	sketches bool
 }
 
-// newTableOf makes the printer. If the path of a column cannot be parsed, that column and
-// those after it are not printed.
+// newTableOf returns the printer. If the path of a column cannot be parsed, that column and those after it are not
+// printed.
 func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table {
 	convertor, err := tableconvertor.New(columns)
 	if err != nil {
@@ -38,9 +38,9 @@ func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table 
 	return t
 }
 
-// ReadCells is resource.Tables.ReadCells.
+// ReadCells implements resource.Tables.ReadCells.
 func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) {
-	// An object with items is a list to the printer.
+	// The printer treats an object with items as a list.
 	if !t.sketches || gjson.Get(text, "items").Exists() {
 		return nil, false, nil
 	}
@@ -60,8 +60,7 @@ func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) 
 	return single.Rows[0].Cells, true, nil
 }
 
-// draw copies the value at a path of an object's JSON, if there is one, to the same path of
-// the sketch.
+// draw copies the value at a path of an object's JSON, if it exists, to the same path of the sketch.
 func draw(sketch map[string]any, text, path string) error {
 	found := gjson.Get(text, path)
 	if !found.Exists() {
@@ -86,7 +85,7 @@ func draw(sketch map[string]any, text, path string) error {
 	}
 }
 
-// valueOf returns a piece of JSON as a value of an unstructured object.
+// valueOf converts JSON to a value of an unstructured object.
 func valueOf(found gjson.Result) (value any, err error) {
 	switch found.Type {
 	case gjson.String:

@@ -22,16 +22,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
-// conversionWebhook converts objects by asking the conversion webhook of a definition.
+// conversionWebhook converts objects with the conversion webhook of a definition.
 type conversionWebhook struct {
-	// calling makes the converter that calls the webhook, and unreached one whose calls reach
-	// nobody. Each is made when the first object needs it.
+	// calling returns the converter that calls the webhook, and unreached one whose calls fail without a connection.
+	// Each is created when it is first needed.
 	calling, unreached func() (runtime.ObjectConvertor, error)
-	// fails returns the name of the fault that strikes the next call; empty: none does.
+	// fails returns the name of the fault that strikes the next call; empty: none.
 	fails func() string
 }
 
-// newConversionWebhook returns the conversion webhook of a definition, given as JSON.
+// newConversionWebhook returns the conversion webhook of a definition, which is JSON.
 func newConversionWebhook(definition string, resource schema.GroupResource, outside Outside) *conversionWebhook {
 	converter := func(caller webhook.AuthenticationInfoResolver) func() (runtime.ObjectConvertor, error) {
 		return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
@@ -74,8 +74,8 @@ func (w *conversionWebhook) ConvertToVersion(in runtime.Object, to schema.GroupV
 // Anonymous configures calls of webhooks, without credentials.
 func (o Outside) Anonymous() webhook.AuthenticationInfoResolver { return caller{outside: o} }
 
-// Credentials configures calls of webhooks with the credentials in a kubeconfig file, whose
-// users are named by the hosts that they are for; empty: without credentials.
+// Credentials configures calls of webhooks with the credentials in a kubeconfig file, whose users have the names of
+// hosts; empty: without credentials.
 func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResolver, error) {
 	if kubeconfig == "" {
 		return o.Anonymous(), nil
@@ -89,7 +89,7 @@ func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResol
 type caller struct {
 	outside   Outside
 	users     webhook.AuthenticationInfoResolver // nil: there are no credentials
-	unreached bool                               // no call reaches anybody
+	unreached bool                               // calls fail without a connection
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
@@ -104,12 +104,11 @@ func (c caller) ClientConfigFor(host string) (*rest.Config, error) {
 	return c.reach(config), nil
 }
 
-// reach makes calls reach what is outside. It sets Proxy to keep the transport out of
-// client-go's cache, which belongs to the process and outlives a cluster.
+// reach configures the transport of calls. It sets Proxy to keep the transport out of client-go's cache, which belongs
+// to the process and outlives a cluster.
 //
-// Calls are HTTP/1.1. A real server speaks HTTP/2 to a webhook whose URL has a loopback address,
-// which is where those of a test are. But a server of Go's waits a second before it shuts down
-// an idle connection of HTTP/2, and a suite with it.
+// Calls use HTTP/1.1. A real server uses HTTP/2 for a webhook with a loopback address, as those of tests have. But Go's
+// HTTP server waits a second before it closes an idle HTTP/2 connection, which would delay each test.
 func (c caller) reach(config *rest.Config) *rest.Config {
 	config.Proxy, config.NextProtos = http.ProxyFromEnvironment, []string{"http/1.1"}
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper {
@@ -117,7 +116,7 @@ func (c caller) reach(config *rest.Config) *rest.Config {
 			return unreached{to}
 		}
 		if t, ok := to.(*http.Transport); ok && bubble.Inside() {
-			t.IdleConnTimeout = 0 // a test in a bubble waits for minutes, and a handshake takes longer than a call
+			t.IdleConnTimeout = 0 // a bubble may be idle for virtual minutes, and a handshake takes longer than a call
 		}
 		return calls{to, c.outside.Closing}
 	})
@@ -127,7 +126,7 @@ func (c caller) reach(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unreached is a transport that reaches no server.
+// unreached is a transport whose requests fail without a connection.
 type unreached struct{ to http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = unreached{}
@@ -140,8 +139,8 @@ func (unreached) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, faultinjection.Unreached(req.URL.Host)
 }
 
-// ClientConfigForService implements webhook.AuthenticationInfoResolver. It uses no proxy,
-// because a proxy could not resolve the names of services.
+// ClientConfigForService implements webhook.AuthenticationInfoResolver. It does not use a proxy, which could not resolve
+// the names of services.
 func (c caller) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
 	config, err := c.ClientConfigFor(net.JoinHostPort(name+"."+namespace+".svc", strconv.Itoa(port)))
 	if err != nil {

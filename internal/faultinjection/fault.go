@@ -59,7 +59,7 @@ func check(f *faults.Fault) error {
 // Request is a request as faults see it.
 type Request struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent, AuditID string
-	// DryRun says that nothing will be committed.
+	// DryRun: nothing will be committed.
 	DryRun bool
 	// DryRunInBody returns the same of a request whose body says so, or may; nil: DryRun is right. It
 	// is called only if a fault needs to know, and before anybody else reads the body.

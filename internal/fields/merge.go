@@ -10,7 +10,7 @@ import (
 // merged is the outcome of merging a configuration into a value.
 type merged struct {
 	value any
-	// same says that the value is the live one itself, not only equal to it.
+	// same: the value is the live one itself, not only equal to it.
 	same bool
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Of returns the states of the object under a key that the store remembers, the oldest first.
+// ObjectHistory returns the states of the object under a key that the store remembers, the oldest first.
 // Text returns the JSON of a record in the version that is wanted.
-func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
+func (r *Recorder) ObjectHistory(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	for {
 		history, err := r.historyOf(s, key, text)
 		var compacted *store.CompactedError

@@ -19,7 +19,7 @@ type Suite struct {
 	Name       string
 	Properties []Property
 	Cases      []Case
-	// Timed says that the times of the tests are written.
+	// Timed: the times of the tests are written.
 	Timed bool
 }
 

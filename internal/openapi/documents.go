@@ -84,8 +84,8 @@ func (d *Documents) add(path string, one document, before *Documents, build func
 	d.versions[path] = &one
 }
 
-// Of reports whether these are the documents of a registry.
-func (d *Documents) Of(c *resource.Registry) bool { return d.registry == c }
+// IsFor reports whether these are the documents of a registry.
+func (d *Documents) IsFor(c *resource.Registry) bool { return d.registry == c }
 
 // ServeHTTP answers requests below /openapi.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {

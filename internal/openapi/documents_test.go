@@ -87,7 +87,7 @@ func TestADocumentThatHasNotChangedIsUsedAgain(t *testing.T) {
 	changed := described("b.com", "bees", &built)
 	c := resource.NewRegistry(2, []*resource.Resource{ants, changed}, nil)
 	after := New(c, before, nil)
-	if !after.Of(c) || before.Of(c) {
+	if !after.IsFor(c) || before.IsFor(c) {
 		t.Error("the documents do not know their registry")
 	}
 	get(after, "/openapi/v3/apis/a.com/v1", nil)

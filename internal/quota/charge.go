@@ -60,7 +60,7 @@ func (q Charger) Charge(ctx context.Context, u write.Use) (write.Charge, error) 
 			return c, err
 		}
 	}
-	isUpdate := u.Is != nil && u.Was.Revision != 0
+	isUpdate := u.New != nil && u.Old.Revision != 0
 	if !isUpdate || len(c.Before) > 0 || changesUsage(u.Resource.GroupResource()) {
 		// The controller that measures quotas relies on this: since a quota has had a limit, it
 		// has been charged for every object that was created, and has been changed for every one that is gone.
@@ -101,12 +101,12 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 		}
 	}
 	resource := u.Resource.GroupResource()
-	if !q.Releases() || u.Was.Revision == 0 || u.Is != nil && !changesUsage(resource) {
+	if !q.Releases() || u.Old.Revision == 0 || u.New != nil && !changesUsage(resource) {
 		return nil
 	}
 	var before runtime.Object
 	if changesUsage(resource) {
-		decoded, err := q.Memory.Decode(u.Resource.Storage, u.Was)
+		decoded, err := q.Memory.Decode(u.Resource.Storage, u.Old)
 		if err != nil {
 			return err
 		}
@@ -114,10 +114,10 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 	}
 	for i := range quotas {
 		rq, record := &quotas[i], records[i]
-		if record.Key == u.Was.Key {
+		if record.Key == u.Old.Key {
 			continue // it is the object itself
 		}
-		effect, err := q.effect(resource, before, u.Is, rq)
+		effect, err := q.effect(resource, before, u.New, rq)
 		if err != nil {
 			return err
 		}

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// errNotAsRead is the error of objects that the field engine declines; see listsAreAsRead.
+// errNotAsRead is the error for objects that the field engine declines; see listsAreAsRead.
 var errNotAsRead = errors.New("a list has values that JSON does not show")
 
-// treesAsRead returns the JSON of two versions of an object as maps and lists. It fails with
-// errNotAsRead if upstream may see a difference between the two that their JSON does not have.
+// treesAsRead returns the JSON of two states of an object as maps and lists. It fails with errNotAsRead if upstream may
+// find a difference that their JSON does not have.
 func treesAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	if !listsAreAsRead(reflect.ValueOf(a), false) || !listsAreAsRead(reflect.ValueOf(b), false) {
 		return nil, nil, errNotAsRead
@@ -38,10 +38,9 @@ var (
 
 var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 
-// listsAreAsRead reports whether the items of all lists in a value are what reading their JSON gives.
-// Upstream's field management compares items of lists as Go values. An item with an empty list and one
-// without it are the same JSON and differ there. The same holds for fractions of a second and for two
-// forms of one quantity.
+// listsAreAsRead reports whether the items of all lists in a value equal their JSON after decoding. Upstream's field
+// management compares items of lists as Go values: an item with an empty list and one without it have the same JSON, but
+// differ there. The same holds for fractions of a second and for two forms of one quantity.
 func listsAreAsRead(v reflect.Value, inList bool) bool {
 	switch v.Type() {
 	case timeType:
@@ -95,7 +94,7 @@ func listsAreAsRead(v reflect.Value, inList bool) bool {
 	return true
 }
 
-// isScalar reports whether values of a type have one JSON each.
+// isScalar reports whether equal JSON of a type means equal values.
 func isScalar(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map, reflect.Interface:
@@ -104,9 +103,9 @@ func isScalar(t reflect.Type) bool {
 	return true
 }
 
-// isQuantityAsRead reports whether a quantity has the form that reading its text gives.
+// isQuantityAsRead reports whether a quantity has the form that parsing its text returns.
 func isQuantityAsRead(q apiresource.Quantity) bool {
-	own := q // String keeps the text in it
+	own := q // String caches the text in it
 	read, err := apiresource.ParseQuantity(own.String())
 	return err == nil && reflect.DeepEqual(q, read)
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Conversions stand for the watch cache that a real server has for each version of a resource whose objects a
-// webhook converts. That cache has the objects as the version sees them: reads from it need no webhook, and
-// when the webhook fails it stays behind and retries. Here the results of conversions are remembered, and a
-// failure is looked at when a request meets it. A Conversions is safe for concurrent use.
+// Conversions has the results of a conversion webhook for one version. It takes the place of the watch cache that a real
+// server has for each version: that cache has converted objects, so reads from it do not call the webhook, and while the
+// webhook fails it stays behind and retries. Here failures are recorded when a request finds them. It is safe for
+// concurrent use.
 type Conversions struct {
 	texts      *cache.Cache[int64, conversionText] // by revision
 	generation int64                               // of the definition
 
 	mu     sync.Mutex
-	since  int64     // the revision of the definition; objects from before are needed for the cache to begin
+	since  int64     // the revision of the definition; the cache starts with the objects of this revision
 	began  bool      // something has been converted
 	behind int64     // the revision of the object that keeps the cache from going on; 0: none
 	failed time.Time // when that object could not be converted for the first time
@@ -27,18 +27,18 @@ type Conversions struct {
 
 // conversionText is the JSON of a record in the version.
 type conversionText struct {
-	stored string // what was converted: the record of a dry run has the revision of the object that it would change
+	stored string // the stored text; a dry run's record has the revision of the object that it would change
 	text   string
 }
 
 const (
-	conversionBytes = 16 << 20 // of texts, for each version
-	// conversionPatience is for how long the cache of a real server retries a change before it begins anew.
+	conversionBytes = 16 << 20 // maximum size of the texts of a version
+	// conversionPatience is how long the cache of a real server retries a change before it starts again with a list.
 	conversionPatience = 30 * time.Second
 )
 
-// NewConversions returns the Conversions of a version for a definition with a generation and a revision: those of
-// the former one, which may be nil, if only its status has changed since then.
+// NewConversions returns the Conversions of a version for a definition with a generation and a revision. It returns
+// former, which may be nil, if the generation is the same.
 func NewConversions(generation, revision int64, former *Conversions) *Conversions {
 	if former != nil && former.generation == generation {
 		return former
@@ -55,7 +55,7 @@ func (c *Conversions) Text(record store.Record) (string, bool) {
 	down := !c.down.IsZero()
 	c.mu.Unlock()
 	if down {
-		return "", false // the cache has gone
+		return "", false // the cache of a real server starts again
 	}
 	known, ok := c.texts.Get(record.Revision)
 	return known.text, ok && known.stored == record.Value
@@ -102,11 +102,9 @@ func (c *Conversions) IsBehind() bool {
 	return c.behind != 0
 }
 
-// Behind reports whether a real server would have a cache although the objects from a revision on cannot be
-// converted. The cache then has the state before that revision, for some time. Without a cache, down is for how
-// long there has been none.
-// A nil Conversions is that of a version without a webhook: objects that cannot be read are of a version that was removed,
-// and its cache never begins.
+// Behind reports whether the cache of a real server would be ready although objects from a revision on cannot be
+// converted: for some time it has the state before that revision. If it is not ready, down is how long it has not been.
+// A nil Conversions is never ready: without a webhook, unreadable objects have a version that was removed.
 func (c *Conversions) Behind(revision int64) (ready bool, down time.Duration) {
 	if c == nil {
 		return false, 0
@@ -129,8 +127,8 @@ func (c *Conversions) Behind(revision int64) (ready bool, down time.Duration) {
 	return false, now.Sub(c.down)
 }
 
-// RetryAfter returns the seconds after which a client should try again when the cache has not been ready for some time
-// (k8s.io/apiserver/pkg/storage/cacher/util.go).
+// RetryAfter returns the seconds after which a client should retry when the cache has not been ready for the duration
+// down (k8s.io/apiserver/pkg/storage/cacher/util.go).
 func RetryAfter(down time.Duration) int {
 	return int(min(30, max(1, math.Exp(0.06*down.Seconds()))))
 }

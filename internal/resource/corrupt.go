@@ -7,17 +7,17 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 )
 
-// CorruptError says that a stored object cannot be read, because its conversion to the
-// requested version fails or gives an invalid result. A real server calls such an object
-// corrupt, although the object is readable again once its conversion webhook works.
+// CorruptError is the error for a stored object that cannot be read, because its conversion to the requested version
+// fails or returns an invalid result. A real server calls such an object corrupt, although it can be read again once its
+// conversion webhook works.
 type CorruptError struct {
-	// Revision is that of the object.
+	// Revision is the revision of the object.
 	Revision int64
 	Err      error
 }
 
-// ReportsCorrupt reports whether clients are told that an object is corrupt, and may delete it unread. A
-// server before 1.37 tells them only why it cannot read the object.
+// ReportsCorrupt reports whether errors say that an object is corrupt, and clients may delete it unread. A server before
+// 1.37 returns only the reason.
 func ReportsCorrupt() bool {
 	return utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion)
 }

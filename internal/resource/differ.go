@@ -6,20 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// differ returns the JSON of two objects of one type, as maps and lists, without most of what is the
-// same in both. Nearly all of an update is the same, and making maps of it takes longer than comparing it.
-// It fails as treesAsRead does.
+// differ returns the JSON of two objects of one type, as maps and lists, without most of the equal parts. An update
+// changes little, and converting to maps takes longer than comparing. It fails as treesAsRead does.
 //
-// For example, of {spec: {replicas: 1, template: T}} and {spec: {replicas: 2, template: T}} it returns
-// {spec: {replicas: 1}} and {spec: {replicas: 2}}. A list is left out whole or not at all.
+// For example, of {spec: {replicas: 1, template: T}} and {spec: {replicas: 2, template: T}} it returns {spec: {replicas:
+// 1}} and {spec: {replicas: 2}}. It leaves out whole lists only.
 func differ(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	x, y := reflect.New(reflect.TypeOf(a).Elem()), reflect.New(reflect.TypeOf(b).Elem())
 	dropEqual(x.Elem(), y.Elem(), reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 	return treesAsRead(x.Interface().(runtime.Object), y.Interface().(runtime.Object))
 }
 
-// dropEqual sets the structs x and y to a and b, except for the fields that are equal. It alters
-// nothing that a and b point to.
+// dropEqual sets the structs x and y to a and b, except for equal fields. It does not alter what a and b point to.
 func dropEqual(x, y, a, b reflect.Value) {
 	for i := range a.NumField() {
 		left, right := a.Field(i), b.Field(i)
@@ -27,7 +25,7 @@ func dropEqual(x, y, a, b reflect.Value) {
 		switch {
 		case isPlainStruct(left.Type()):
 			dropEqual(toX, toY, left, right)
-		case reflect.DeepEqual(left.Addr().Interface(), right.Addr().Interface()): // by address: an interface of a value copies it
+		case reflect.DeepEqual(left.Addr().Interface(), right.Addr().Interface()): // by address, because an interface would copy the value
 		case left.Kind() == reflect.Pointer && isPlainStruct(left.Type().Elem()) && !left.IsNil() && !right.IsNil():
 			toX.Set(reflect.New(left.Type().Elem()))
 			toY.Set(reflect.New(left.Type().Elem()))
@@ -39,7 +37,7 @@ func dropEqual(x, y, a, b reflect.Value) {
 	}
 }
 
-// isPlainStruct reports whether the JSON of a type is made of its fields.
+// isPlainStruct reports whether the JSON of a type consists of its fields.
 func isPlainStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !t.Implements(jsonMarshaler) && !reflect.PointerTo(t).Implements(jsonMarshaler)
 }

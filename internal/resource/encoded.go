@@ -6,28 +6,26 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Encoded is an object as it goes to the store.
+// Encoded is an object encoded for the store.
 type Encoded struct {
 	Text []byte
-	// Stored is what DecodeStored would make of the text, apart from the resourceVersion: the
-	// object itself or a copy. If it has no object, only decoding the text shows it.
+	// Stored is what DecodeStored returns for the text, apart from the resourceVersion: the object itself or a copy. It
+	// has no object if the text must be decoded.
 	Stored Decoded
-	// Filled says that reading changes what a real server has stored: the text has defaults which the object
-	// lacks, or lacks unknown fields which the object has. See Version.Tag.
+	// Filled: a real server has stored other bytes: the text has defaults that the object lacks, or lacks unknown fields
+	// that the object has. See Version.Tag.
 	Filled bool
 }
 
-// filledMark is the end of the tag of a record whose text was filled.
+// filledMark is the suffix of the tag of a record with Encoded.Filled.
 const filledMark = "+"
 
-// Tag returns the tag of a record with an object that was encoded in this version.
+// Tag returns the tag for a record with an object that was encoded in this version.
 //
-// A real server stores an object as its strategy leaves it, and fills in defaults whenever it reads
-// the object. A strategy may clear a field that has a default: the phase of a new
-// PersistentVolumeClaim. If an update then changes nothing, what the server has read differs from
-// the bytes in etcd, and it writes a new revision. Here the text has the defaults from the beginning,
-// so the tag says that they were missing. Two records with one text and one tag are the same bytes
-// on a real server.
+// A real server stores an object as its strategy leaves it, and fills in defaults on each read. A strategy may clear a
+// field that has a default, such as the phase of a new PersistentVolumeClaim. An update without changes then differs
+// from the bytes in etcd, and the server writes a new revision. Here the text always has the defaults, and the tag
+// records that they were missing. Two records with the same text and tag have the same bytes on a real server.
 func (v *Version) Tag(filled bool) string {
 	if filled {
 		return v.Identity + filledMark
@@ -35,11 +33,11 @@ func (v *Version) Tag(filled bool) string {
 	return v.Identity
 }
 
-// Filled reports whether the tag of a record says that its text was filled.
+// Filled reports whether a record was encoded with Encoded.Filled.
 func Filled(record store.Record) bool { return strings.HasSuffix(record.Tag, filledMark) }
 
-// IdentityOf returns the Identity of the version that a record was written in.
+// IdentityOf returns the Identity of the version in which a record was written.
 func IdentityOf(record store.Record) string { return strings.TrimSuffix(record.Tag, filledMark) }
 
-// Shows reports whether the bytes of a record are what the version shows.
+// Shows reports whether the bytes of a record are the object in this version.
 func (v *Version) Shows(record store.Record) bool { return IdentityOf(record) == v.Identity }

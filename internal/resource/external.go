@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// External converts an object to the type of the version that clients see. The version's strategy may
-// work on an internal type. An object that has that type already is returned as it is.
+// External converts an object from the type of the version's strategy, which may be internal, to the type of the
+// version. It returns an object of that type unchanged.
 func (v *Version) External(obj runtime.Object) (runtime.Object, error) {
 	kind := v.Kind()
 	if obj.GetObjectKind().GroupVersionKind() == kind {
@@ -25,8 +25,7 @@ func (v *Version) External(obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// Internal converts an object to the type that the version's strategy works on. It is the reverse of
-// External.
+// Internal converts an object to the type of the version's strategy. It is the inverse of External.
 func (v *Version) Internal(obj runtime.Object) (runtime.Object, error) {
 	out := v.Codec.New()
 	if reflect.TypeOf(obj) == reflect.TypeOf(out) {

@@ -13,25 +13,22 @@ import (
 	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
-// Fields records who set which fields of an object, and merges what server-side apply
-// sends.
+// Fields manages the owners of an object's fields, and merges configurations of server-side apply.
 type Fields interface {
-	// Update compares an object with the current one, and records the manager as the owner
-	// of what differs. For a create, the current object is empty, as Codec.New makes it.
-	// Update alters the object and returns it, with the owners of its fields if they have
-	// been computed. If managedFields cannot be computed, Update does not fail: they stay as they
-	// were.
+	// Update compares an object with the current one, and makes the manager the owner of the fields that differ. For a
+	// create, the current object is empty, as Codec.New returns it. Update alters the object and returns it, with the
+	// owners of its fields if they have been computed. If managedFields cannot be computed, they stay unchanged, and
+	// Update does not fail.
 	Update(current Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error)
 
-	// Apply returns a new object: the current one with a configuration of the manager
-	// merged into it. With force it takes over fields that others own; without force it is
-	// refused if there are any. It also returns the owners of the fields, if they have
-	// been computed.
+	// Apply returns a new object: the current one with a configuration of the manager merged into it. With force it
+	// takes over fields of other managers; without force it fails with a Conflict for these. It also returns the owners
+	// of the fields, if they have been computed.
 	Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error)
 }
 
-// FieldManager is upstream's field manager as Fields. It is made when the first write needs
-// it, because its schemas take time to prepare. It uses the clock of the process.
+// FieldManager is upstream's field manager as Fields. It is created for the first write that needs it, because its
+// schemas take time. It uses the clock of the process.
 type FieldManager func() (*managedfields.FieldManager, error)
 
 // Update implements Fields.
@@ -64,10 +61,9 @@ func (m FieldManager) apply(current runtime.Object, configuration *unstructured.
 	return fields.Apply(current, configuration, manager, force)
 }
 
-// refuseUnprintable turns a panic about an object that cannot be JSON into an error. Protobuf
-// can carry such an object: an int-or-string whose type is neither, for example.
-// structured-merge-diff panics with the error of its MarshalJSON, and on a real server the
-// request ends with a panic. A panic with anything else is a bug and goes on.
+// refuseUnprintable turns a panic about an object that has no JSON into an error. Protobuf can have such an object, for
+// example an int-or-string whose type is neither. structured-merge-diff panics with the error of its MarshalJSON, which
+// ends the request on a real server. Any other panic is a bug and continues.
 func refuseUnprintable(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -80,7 +76,7 @@ func refuseUnprintable(err *error) {
 	}
 }
 
-// ResetFields makes filters that leave out the fields, by apiVersion.
+// ResetFields returns filters that leave out the given fields, by apiVersion.
 func ResetFields(byVersion map[string][]string) map[fieldpath.APIVersion]fieldpath.Filter {
 	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for apiVersion, names := range byVersion {

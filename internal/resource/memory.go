@@ -19,18 +19,18 @@ import (
 // shared, and nothing may alter it.
 type Decoded struct {
 	Object runtime.Object
-	// Facts is what the schema says of the object, in the version that the object is in. It
-	// travels with the object through a write, so that no stage has to check again. Code that
-	// changes the object resets it. The zero value says nothing.
+	// Facts are facts that a walk over the schema has found about the object, in the object's version. They travel with
+	// the object through a write, so that no stage checks them again. Code that changes the object resets them. The zero
+	// value has no facts.
 	Facts schema.Parts
-	// owned says who owns the fields of the object. It travels with the object in the same
-	// way. Nil: the owners are worked out each time.
+	// owned has the owners of the object's fields. It travels with the object in the same way. nil: the owners are
+	// computed each time.
 	owned *owned
-	// text is what encoding the object gives, if Memory has kept it from a commit; or empty.
+	// text is the JSON of the object, if Memory has it from a commit; or empty.
 	text string
 }
 
-// Encode returns the JSON of an object that Memory has returned, in the version that asked for it.
+// Encode returns the JSON of an object of a Memory, in the version for which it was returned.
 func (d Decoded) Encode(c Codec) (string, error) {
 	if d.text != "" {
 		return d.text, nil
@@ -39,16 +39,15 @@ func (d Decoded) Encode(c Codec) (string, error) {
 	return string(text), err
 }
 
-// owned says who owns the fields of an object. Unless WithOwners gave them, they are worked out when
-// they are first needed.
+// owned has the owners of the fields of an object. Unless WithOwners has set them, they are computed when they are first
+// needed.
 type owned struct {
 	once    sync.Once
 	managed *fields.Managed
 	ok      bool
 }
 
-// WithOwners returns the object together with the owners of its fields; nil: they are
-// worked out when needed.
+// WithOwners returns the object with the owners of its fields; nil: they are computed when needed.
 func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	d.owned = nil
 	if managed != nil {
@@ -58,8 +57,8 @@ func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	return d
 }
 
-// Owners returns the owners of the fields of an object with a Go type. It returns ok false where
-// fields.ParseList does.
+// Owners returns the owners of the fields of an object with a Go type. ok is false if fields.ParseList declines the
+// managedFields.
 func (d Decoded) Owners() (managed *fields.Managed, ok bool) { return d.ownersBy(parseOwners) }
 
 // OwnersInMap is Owners for an object that is a map.
@@ -93,8 +92,8 @@ func parseOwnersInMap(obj runtime.Object) (*fields.Managed, bool) {
 	return fields.ParseManaged(list)
 }
 
-// hasOwners reports whether the remembered owners are those that the object, of the version, names. A
-// webhook, for example, may have changed metadata.managedFields since they were worked out.
+// hasOwners reports whether the cached owners match the managedFields of the object, which a webhook, for example, may
+// have changed.
 func (d Decoded) hasOwners(v *Version) bool {
 	if d.owned == nil || !d.owned.ok {
 		return false
@@ -108,41 +107,38 @@ func (d Decoded) hasOwners(v *Version) bool {
 	return err == nil && d.owned.managed.IsList(metadata.GetManagedFields())
 }
 
-// Memory keeps stored objects in their decoded form, so that the next write of an object,
-// or a controller that reads it, need not parse it again. Each cluster has one Memory. It
-// is safe for concurrent use.
+// Memory caches decoded objects of the store, so that the next write of an object, or a controller that reads it, does
+// not decode it again. Each cluster has one. It is safe for concurrent use.
 //
-// An object is kept under the key of its record, together with the text that it was decoded
-// from. Memory returns it for a record that has the same text, so the object cannot be out of
-// date. The record must also have been written in the version that asks,
-// under its present schema, because only then the text alone decides what is read. When
-// there is too much, the objects that were used longest ago are dropped.
+// An object is cached under the key of its record, together with the text from which it was decoded. Memory returns it
+// for a record with the same text, so the object cannot be out of date. The record must also have been written in the
+// requested version, under its current schema, because only then the object follows from the text alone. The least
+// recently used objects are dropped first.
 type Memory struct {
 	objects *cache.Cache[string, remembered]
 	verify  bool
 }
 
-// remembered is an object and the text that it was decoded from.
+// remembered is an object with the text from which it was decoded.
 type remembered struct {
 	text    string
 	decoded Decoded
 }
 
-// How much a Memory keeps, in bytes. A decoded object takes several times the room of
-// its text.
+// The size of a Memory, in bytes. A decoded object is several times as large as its text.
 const (
 	memoryBytes     = 16 << 20
-	bytesOfDecoded  = 8 // for each byte of text
+	bytesOfDecoded  = 8 // per byte of text
 	bytesOfAnything = 512
 )
 
-// NewMemory makes an empty memory. With verify, the memory checks each object that it
-// returns: it must still encode to its text, or else something has altered it.
+// NewMemory returns an empty Memory. With verify, it checks each object that it returns: an object that no longer
+// encodes to its text has been altered.
 func NewMemory(verify bool) *Memory {
 	return &Memory{objects: cache.New[string, remembered](memoryBytes), verify: verify}
 }
 
-// Cached returns the object of a record as the version sees it, if the memory has it.
+// Cached returns the object of a record in the version, if the memory has it.
 func (m *Memory) Cached(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
 	if !v.Shows(record) {
 		return Decoded{}, false, nil
@@ -157,8 +153,8 @@ func (m *Memory) Cached(v *Version, record store.Record) (decoded Decoded, ok bo
 	return object.decoded, true, err
 }
 
-// DecodeAll returns the objects of several records as the version sees them. Those that the
-// memory does not have are decoded together, in one conversion if they need any.
+// DecodeAll returns the objects of several records in the version. It decodes those that are not cached together, with
+// at most one call of a conversion webhook.
 func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object, error) {
 	objects := make([]runtime.Object, len(records))
 	var missing []store.Record
@@ -187,7 +183,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 	return objects, nil
 }
 
-// Decode returns the object of a record as the version sees it.
+// Decode returns the object of a record in the version.
 func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	if decoded, ok, err := m.Cached(v, record); ok {
 		return decoded, err
@@ -203,8 +199,8 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	return decoded, nil
 }
 
-// Remember keeps the object of a committed record of the version. The object is what EncodeToStore
-// returned as stored, with the resourceVersion of the record.
+// Remember caches the object of a committed record of the version. stored is Encoded.Stored, with the resourceVersion of
+// the record.
 func (m *Memory) Remember(v *Version, record store.Record, stored Decoded) {
 	if !stored.hasOwners(v) {
 		stored.owned = &owned{}
@@ -217,8 +213,8 @@ func (m *Memory) put(record store.Record, decoded Decoded) {
 	m.objects.Replace(record.Key, remembered{record.Value, decoded}, bytesOfAnything+bytesOfDecoded*len(record.Value))
 }
 
-// verify fails if an object no longer encodes to its text. Of an object that was not committed, it also accepts what reading
-// the text gives, which may have more defaults.
+// verify returns an error if an object no longer encodes to its text. For an object that was decoded, it also accepts
+// the text after decoding, which may have more defaults.
 func verify(v *Version, record store.Record, decoded Decoded) error {
 	text, err := v.Codec.Encode(decoded.Object)
 	if err == nil && string(text) != record.Value {

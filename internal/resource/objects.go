@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Objects makes, names, defaults and converts the objects of a kind. Admission uses it to
-// show an object in another version.
+// Objects creates, defaults and converts the objects of a kind, and returns their kinds. Admission uses it to convert an
+// object to another version.
 type Objects interface {
 	runtime.ObjectCreater
 	runtime.ObjectTyper
 	runtime.ObjectDefaulter
 
-	// Convert converts in to the version of out, and writes the result to out. It does not
-	// alter in, and out shares nothing with it. Nothing is pruned.
+	// Convert converts in to the version of out, and writes the result to out. It does not alter in, and out shares
+	// nothing with it. It does not prune.
 	runtime.ObjectConvertor
 }
 

@@ -11,15 +11,13 @@ import (
 
 // OpenAPI describes a version of a resource: its types and its paths.
 type OpenAPI struct {
-	// Server is the one that describes the kind by its Go types; nil: V3 and V2 describe it.
+	// Server describes the kind by its Go types; nil: V3 and V2 describe it.
 	Server *OpenAPIServer
 
-	// Schemas returns the schemas of the kind and of all types that it refers to, by name; nil: V3
-	// has them.
+	// Schemas returns the schemas of the kind and of all types that it refers to, by name; nil: they are in V3.
 	Schemas func() (map[string]*spec.Schema, error)
 
-	// V3 and V2 are the two forms of the description. Each is built when it is first needed, and
-	// immutable.
+	// V3 and V2 return the two forms of the description. Each is created when it is first needed, and is immutable.
 	V3 func() (*spec3.OpenAPI, error)
 	V2 func() (*spec.Swagger, error)
 }
@@ -37,24 +35,24 @@ func (o *OpenAPI) SchemasOf() (map[string]*spec.Schema, error) {
 	return document.Components.Schemas, nil
 }
 
-// OpenAPIServer is one of the servers that a real API server consists of: each has a scheme of its
-// own, and describes the kinds in it by their Go types.
+// OpenAPIServer is one of the servers of which a real API server consists. Each has its own scheme, and describes the
+// kinds in it by their Go types.
 type OpenAPIServer struct {
 	// Scheme has the types of the kinds, and those of the options of requests.
 	Scheme func() *runtime.Scheme
 	// Order is the place of the server's OpenAPI v2 when those of all servers are merged.
 	Order int
-	// Definitions says that OpenAPI v2 of custom resources is merged into that of this server first.
+	// Definitions: the OpenAPI v2 of custom resources is merged into that of this server first.
 	Definitions bool
-	// Install adds what the server serves beside kinds, discovery and its version; nil: nothing.
+	// Install adds paths of the server besides kinds, discovery and its version; nil: none.
 	Install func(*restful.Container)
 }
 
-// OpenAPITypes describes the Go types of all servers. What the functions return is shared by all
-// clusters, and must not be altered.
+// OpenAPITypes describes the Go types of all servers. All clusters share the results of the functions, which must not be
+// altered.
 type OpenAPITypes struct {
-	// V3 and V2 describe the types, with references as the two forms have them.
+	// V3 and V2 return the definitions of the types, with the references of OpenAPI v3 and v2.
 	V3, V2 func() map[string]common.OpenAPIDefinition
-	// Names says which kinds a type stands for.
+	// Names returns the names and kinds of the types.
 	Names func() *apiopenapi.DefinitionNamer
 }

@@ -12,30 +12,27 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 )
 
-// maxQuantity is how many digits a quantity may have, and maxExponent how many its exponent.
-// Upstream computes with all of them: 1e-999999999 of a CPU keeps it busy for hours, and a million
-// digits take 6 GB. An exponent of six digits takes milliseconds. The short hash of a commit, such
-// as 5e123456, may look like one.
+// maxQuantity limits the digits of a quantity, and maxExponent those of its exponent. Upstream computes with all of
+// them: 1e-999999999 of a CPU takes hours, and a million digits take 6 GB. An exponent of six digits takes milliseconds;
+// the short hash of a commit, such as 5e123456, may look like one.
 const (
 	maxQuantity = 1024
 	maxExponent = 6
 )
 
-// tooLargeQuantity is a number with more digits than a quantity may have.
+// tooLargeQuantity matches a number with more digits in its exponent than maxExponent.
 var tooLargeQuantity = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{7,}`)
 
-// CheckBody refuses a body that may make upstream compute with a gigantic quantity. The
-// body is to be read as JSON or YAML if it is text, or else
-// as protobuf. If the type has quantities, text is refused for a gigantic number in any place,
-// except as a value of labels and similar maps.
+// CheckBody rejects a body that may make upstream compute with a gigantic quantity. The body is JSON or YAML if it is
+// text, and protobuf otherwise. If the type has quantities, a text is rejected for a gigantic number at any place,
+// except in labels and similar maps.
 func (c *TypedCodec) CheckBody(body []byte, isText bool) error {
 	if !suspicious(body, isText) || !hasQuantities(reflect.TypeOf(c.New()), map[reflect.Type]bool{}) {
 		return nil
 	}
 	gigantic := false
 	if isText {
-		// YAML nodes keep numbers as they are written. In a text that is not YAML, any
-		// gigantic number counts.
+		// YAML nodes keep the text of numbers. A text that is not YAML is rejected for any gigantic number.
 		var root yaml.Node
 		if err := yaml.Unmarshal(body, &root); err == nil {
 			gigantic = containsGigantic(&root)
@@ -51,8 +48,8 @@ func (c *TypedCodec) CheckBody(body []byte, isText bool) error {
 	return nil
 }
 
-// suspicious is a fast check whether a body may contain a gigantic number. It may say yes
-// wrongly, but never no.
+// suspicious is a fast check whether a body may contain a gigantic number. It has false positives, but no false
+// negatives.
 func suspicious(body []byte, isText bool) bool {
 	if isText {
 		for _, escape := range []string{`\u00`, `\U00`, `\x`, "\\\n", "\\\r"} {
@@ -61,7 +58,7 @@ func suspicious(body []byte, isText bool) bool {
 			}
 		}
 	}
-	digits, exponent := 0, -1 // how many there are at this place; -1: it is not an exponent
+	digits, exponent := 0, -1 // counted up to this place; exponent is -1 outside of one
 	for _, c := range body {
 		switch {
 		case c >= '0' && c <= '9' || c == '.':
@@ -100,7 +97,7 @@ func isGigantic(text string) bool {
 	return false
 }
 
-// notQuantities are fields whose values are free text, at any depth.
+// notQuantities are fields, at any depth, whose values are free text.
 var notQuantities = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"}
 
 // containsGigantic reports whether a scalar at or below a node is a gigantic number.
@@ -122,9 +119,8 @@ func containsGigantic(n *yaml.Node) bool {
 // isNumber reports whether a text consists of characters that a quantity may have.
 func isNumber(text string) bool { return strings.Trim(text, "0123456789.+-eEinumkKMGTP") == "" }
 
-// sendsGigantic reports whether a protobuf body has a gigantic quantity. A quantity is a message
-// with nothing but a text as its first field; in other places the same bytes may be part of a
-// uid, for example.
+// sendsGigantic reports whether a protobuf body has a gigantic quantity. A quantity is a message whose only field is a
+// text with the number 1; elsewhere the same bytes may be part of a uid, for example.
 func sendsGigantic(body []byte) bool {
 	const firstField = 0x0a // the tag of a field 1 that has a length
 	for next := 0; next < len(body); next++ {
@@ -146,7 +142,7 @@ func sendsGigantic(body []byte) bool {
 
 var quantityType = reflect.TypeFor[apiresource.Quantity]()
 
-// hasQuantities reports whether there is a quantity in a type.
+// hasQuantities reports whether a type contains a quantity.
 func hasQuantities(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == quantityType {
 		return true

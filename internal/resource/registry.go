@@ -13,16 +13,15 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Registry holds every kind that is served at one revision: the built-in ones and those of
-// definitions. It is immutable; a change swaps the whole. (The name is that of upstream's
-// registry of kinds, and has nothing to do with images.)
+// Registry has all kinds that are served at one revision: the built-in ones and those of definitions. It is immutable; a
+// change makes a new one. (It is not a registry of images.)
 type Registry struct {
-	// Revision is the revision of the newest write that the registry takes into account.
+	// Revision is the revision up to which the registry takes writes into account.
 	Revision int64
 
 	builtin     []*Resource
 	groups      []*Group
-	fixed       int // how many of the groups have built-in resources; they come first
+	fixed       int // the number of groups with built-in resources, which come first
 	byName      map[string]*Group
 	byKey       map[schema.GroupResource]*Resource
 	definitions map[string]*Definition
@@ -31,31 +30,28 @@ type Registry struct {
 	memo *sync.Map // see Memo
 }
 
-// Definition is what the registry has of a CustomResourceDefinition, whether
-// or not it has an endpoint.
+// Definition is a CustomResourceDefinition in the registry, with or without an endpoint.
 type Definition struct {
-	Record store.Precondition // the record it was read from
+	Record store.Precondition // the record of the definition
 	Name   string
 	Group  string
-	// Accepted are the names that the definition holds. No other definition of the group
-	// may have them.
+	// Accepted are the accepted names of the definition. No other definition of the group may have them.
 	Accepted Names
-	// Contested definitions wait for a name that another one holds.
+	// Contested: the definition waits for a name that another one has.
 	Contested bool
-	// Terminating definitions are being deleted.
+	// Terminating: the definition is being deleted.
 	Terminating bool
-	// Versions are the names of all versions of the definition, and Serves those that it asks
-	// to serve, whether or not there is an endpoint.
+	// Versions are the names of all versions of the definition, and Serves those with served: true, with or without an
+	// endpoint.
 	Versions, Serves []string
-	// Resource is nil while there is no endpoint.
+	// Resource is the endpoint; nil: none yet.
 	Resource *Resource
 }
 
 // Group is an API group that is served.
 type Group struct {
 	Name string
-	// Versions are the names of the versions with something to serve, in the
-	// order of discovery, the preferred one first.
+	// Versions are the names of the served versions in the order of discovery, the preferred one first.
 	Versions []string
 	// Resources are in the order of discovery.
 	Resources []*Resource
@@ -63,12 +59,11 @@ type Group struct {
 	// built-in group changes nothing about the paths of the group itself.
 	Routing Routing
 
-	own []string // versions that have built-in resources
+	own []string // versions with built-in resources
 }
 
-// NewRegistry makes a registry of the built-in and the custom resources. The
-// built-in groups come first, in the order given, then the others by name. A
-// custom resource never replaces a built-in one.
+// NewRegistry returns a registry of built-in and custom resources. The built-in groups come first, in the order given,
+// then the others by name. A custom resource never replaces a built-in one.
 func NewRegistry(revision int64, builtin []*Resource, definitions []*Definition) *Registry {
 	c := &Registry{
 		Revision:    revision,
@@ -104,8 +99,8 @@ func (c *Registry) At(revision int64) *Registry {
 	return &later
 }
 
-// Memo returns what make returned for a key when it was called first. That must follow from the resources alone: registries of the same
-// resources at other revisions, also in forks, share it, and goroutines may call make at the same time.
+// Memo returns the result of the first call of make for a key. It must depend on the resources only: registries of the
+// same resources at other revisions, also in forks, share it. make may be called concurrently.
 func (c *Registry) Memo(key string, make func() any) any {
 	if made, ok := c.memo.Load(key); ok {
 		return made
@@ -114,9 +109,9 @@ func (c *Registry) Memo(key string, make func() any) any {
 	return made
 }
 
-// With returns the registry after some definitions have changed, and some are gone. It is the one
-// that NewRegistry makes of all of them. Only the groups that they belong to are made again, so that
-// a definition among thousands costs little more than one among few.
+// With returns the registry after some definitions have changed and some are gone. The result equals that of
+// NewRegistry, but only the groups of these definitions are made again, so that one of thousands of definitions costs
+// little more than one of a few.
 func (c *Registry) With(revision int64, changed []*Definition, gone []string) *Registry {
 	next := &Registry{
 		Revision: revision, builtin: c.builtin, fixed: c.fixed,
@@ -144,7 +139,7 @@ func (c *Registry) With(revision int64, changed []*Definition, gone []string) *R
 	return next
 }
 
-// remake makes a group again, because some of its definitions have changed since a former registry.
+// remake makes a group again after changes of its definitions.
 func (c *Registry) remake(group string, former *Registry, changed []*Definition) {
 	var definitions []*Definition
 	for _, d := range former.ofGroup[group] {
@@ -222,8 +217,7 @@ func (c *Registry) add(resources []*Resource) {
 	}
 }
 
-// order puts the versions in the order of their priority, as discovery shows
-// them, and the resources by name.
+// order sorts the versions by priority, as discovery shows them, and the resources by name.
 func (g *Group) order() {
 	for _, r := range g.Resources {
 		for _, v := range r.Versions {
@@ -244,9 +238,8 @@ func (g *Group) order() {
 	slices.SortFunc(g.Resources, func(a, b *Resource) int { return strings.Compare(a.Names.Plural, b.Names.Plural) })
 }
 
-// Priority returns the priority of a version of the group, which is the one that the version's
-// first resource gives it. A custom resource does not move a version that has built-in
-// resources.
+// Priority returns the priority of a version of the group: that of the version's first resource. A custom resource does
+// not change the priority of a version with built-in resources.
 func (g *Group) Priority(version string) Priority {
 	var custom Priority
 	for _, r := range g.Resources {
@@ -264,10 +257,10 @@ func (g *Group) Priority(version string) Priority {
 // empty name.
 func (c *Registry) Groups() []*Group { return c.groups }
 
-// Group returns the group of that name, or nil.
+// Group returns the group with a name, or nil.
 func (c *Registry) Group(name string) *Group { return c.byName[name] }
 
-// Resource returns the resource of that group and plural name, or nil.
+// Resource returns the resource with a group and a plural name, or nil.
 func (c *Registry) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
@@ -277,7 +270,7 @@ func (c *Registry) Resource(group, plural string) *Resource {
 func (c *Registry) Sharing(r *Resource) []*Resource {
 	resources := []*Resource{r}
 	if r.Prefix == "" {
-		return resources // nothing is stored
+		return resources // the objects are not stored
 	}
 	for _, g := range c.groups {
 		for _, other := range g.Resources {
@@ -289,7 +282,7 @@ func (c *Registry) Sharing(r *Resource) []*Resource {
 	return resources
 }
 
-// Kind returns the resource that serves the kind in that version, or nil.
+// Kind returns the resource that serves a kind in its version, or nil.
 func (c *Registry) Kind(kind schema.GroupVersionKind) *Resource {
 	g := c.byName[kind.Group]
 	if g == nil {
@@ -303,12 +296,11 @@ func (c *Registry) Kind(kind schema.GroupVersionKind) *Resource {
 	return nil
 }
 
-// ResourceOf returns the resource that the object of a store key belongs to, or nil.
+// ResourceOf returns the resource of the object with a store key, or nil.
 func (c *Registry) ResourceOf(key string) *Resource {
 	var found *Resource
 	for _, r := range c.byKey {
-		// Several resources may show the same objects. The objects belong to the resource
-		// that stores them.
+		// Several resources may show the same objects; return the one that stores them.
 		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (r.Storage == nil || r.Storage.Resource == r) && (found == nil || len(r.Prefix) > len(found.Prefix)) {
 			found = r
 		}
@@ -316,11 +308,11 @@ func (c *Registry) ResourceOf(key string) *Resource {
 	return found
 }
 
-// Definition returns the definition of that name, or nil.
+// Definition returns the definition with a name, or nil.
 func (c *Registry) Definition(name string) *Definition { return c.definitions[name] }
 
-// Definitions returns the definitions of one group, by name; of all groups for "*". The caller does
-// not change the slice of one group.
+// Definitions returns the definitions of a group, sorted by name; "*" means all groups. The caller must not alter the
+// slice of a single group.
 func (c *Registry) Definitions(group string) []*Definition {
 	if group != "*" {
 		return c.ofGroup[group]
@@ -330,14 +322,14 @@ func (c *Registry) Definitions(group string) []*Definition {
 	return definitions
 }
 
-// IsOwn reports whether the group has built-in resources in that version.
+// IsOwn reports whether the group has built-in resources in a version.
 func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
 
-// Leads reports whether paths below the group lead to a version. If the group has built-in resources,
-// they lead to the versions of those alone: a real server has handlers for the whole group then.
+// Leads reports whether paths below the group lead to a version. If the group has built-in resources, they lead only to
+// versions of these, because a real server then has handlers for the whole group.
 func (g *Group) Leads(version string) bool { return len(g.own) == 0 || g.IsOwn(version) }
 
-// Routed returns a version of a resource if paths lead to it, or nil.
+// Routed returns a served version of a resource if paths lead to it, or nil.
 func (g *Group) Routed(r *Resource, version string) *Version {
 	if r.Definition.Key != "" && len(g.own) > 0 {
 		return nil
@@ -345,8 +337,8 @@ func (g *Group) Routed(r *Resource, version string) *Version {
 	return r.served(version)
 }
 
-// Published returns a version of a resource if discovery and OpenAPI show it, or nil. A custom
-// resource in a built-in group is shown in versions without built-in ones, though no path leads there.
+// Published returns a version of a resource if discovery and OpenAPI show it, or nil. A custom resource in a built-in
+// group is shown in versions without built-in ones, although no path leads there.
 func (g *Group) Published(r *Resource, version string) *Version {
 	if r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {
 		return nil
@@ -362,5 +354,5 @@ func (r *Resource) served(version string) *Version {
 	return nil
 }
 
-// Serves reports whether the group has something to serve in that version.
+// Serves reports whether the group serves a version.
 func (g *Group) Serves(version string) bool { return slices.Contains(g.Versions, version) }

@@ -6,8 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Sharing returns a copy of an object that shares with another one of its type what is equal, and the rest with the
-// original. Code that compares the two sees at once that a slice, map or pointer is the same. Nothing may alter the copy.
+// Sharing returns a copy of obj that shares equal slices, maps and pointers with like, which has the same type, and the
+// others with obj. Code that compares the copy with like finds at once that a shared part is equal. Nothing may alter
+// the copy.
 func Sharing(obj, like runtime.Object) runtime.Object {
 	from, to := reflect.ValueOf(obj), reflect.ValueOf(like)
 	if from.Type() != to.Type() {
@@ -24,7 +25,8 @@ func shareCopy(from, like reflect.Value) reflect.Value {
 	return out
 }
 
-// share replaces what is equal in a value by what the other value has. It does not alter what the value points to.
+// share replaces the parts of a value that equal those of like by the parts of like. It does not alter what the value
+// points to.
 func share(v, like reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

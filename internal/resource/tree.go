@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Tree returns the JSON of an object with a Go type, as maps and lists. It is what runtime.DefaultUnstructuredConverter
-// returns, whose maps have room for all fields that a type has.
+// Tree returns the JSON of an object with a Go type, as maps and lists. The result equals that of
+// runtime.DefaultUnstructuredConverter, whose maps have room for all fields of a type.
 func Tree(obj runtime.Object) (map[string]any, error) {
 	v := reflect.ValueOf(obj).Elem()
 	tree, err := treeOf(v, value.TypeReflectEntryOf(v.Type()))

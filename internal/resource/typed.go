@@ -24,37 +24,34 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// TypedCodec is the Codec of a kind that a scheme has Go types for. It defaults
-// and converts as the scheme does, and field selectors name what the scheme says.
+// TypedCodec is the Codec of a kind with Go types in a scheme. The scheme has its defaults, conversions and selectable
+// fields.
 type TypedCodec struct {
 	kind    schema.GroupVersionKind // of the requests and the stored bytes
-	hub     schema.GroupVersion     // of the objects the strategy works on
+	hub     schema.GroupVersion     // of the objects for the strategy
 	scheme  *runtime.Scheme
 	codecs  serializer.CodecFactory
 	encoder runtime.Encoder
 	stored  runtime.Decoder
-	asIs    runtime.Decoder // which does not convert
-	// read names the version that objects of the store are converted to, also if they are
-	// stored in another group.
+	asIs    runtime.Decoder // does not convert
+	// read is the version to which stored objects are converted, also from another group.
 	read      runtime.GroupVersioner
 	convertor runtime.ObjectConvertor
-	// InProtobuf says that a real server stores the objects in protobuf, which has neither empty lists nor null.
+	// InProtobuf: a real server stores the objects in protobuf, which has neither empty lists nor nulls.
 	InProtobuf bool
-	// PlainFields are selectable fields, and the value of each is the string at the same path of the stored JSON.
+	// PlainFields are selectable fields whose value is the string at the same path of the stored JSON.
 	PlainFields []string
-	// attributes are the labels and fields that selectors compare.
+	// attributes returns the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
-	// head is what the text of an object begins with that the codec has printed.
+	// head is the beginning of each text that the codec has printed.
 	head string
-	// later are the fields that the release of the process does not have.
+	// later are the fields that the emulated release does not have.
 	later *release.LaterFields
 }
 
-// NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
-// the hub version. The store has them as a kind of the same name in the group storedIn, which
-// may be another group: Events of events.k8s.io are stored as those of the core group, and
-// both have one type in the hub. Without attributes, selectors compare labels, name and
-// namespace.
+// NewTypedCodec returns the codec of a kind in one version. Its objects are of the hub version. They are stored as a
+// kind of the same name in the group storedIn, which may be another group: Events of events.k8s.io are stored as those
+// of the core group, and both have one hub type. If attributes is nil, selectors compare labels, name and namespace.
 func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, storedIn string,
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)) *TypedCodec {
 	codecs := codecsOf(scheme)
@@ -96,8 +93,8 @@ func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	return m.GetLabels(), fields.Set{"metadata.name": m.GetName(), "metadata.namespace": m.GetNamespace()}, nil
 }
 
-// factories keeps the codec factories of schemes, which take a while to make. A process has
-// few schemes: the cache holds 16.
+// factories caches the codec factories of schemes, which are slow to create. A process has few schemes: the cache has
+// room for 16.
 var factories = cache.New[*runtime.Scheme, serializer.CodecFactory](16)
 
 func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
@@ -105,8 +102,7 @@ func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
 	return codecs
 }
 
-// Serializer returns what the kind can be read and written as: JSON, YAML and
-// protobuf.
+// Serializer returns the media types of the kind: JSON, YAML and protobuf.
 func (c *TypedCodec) Serializer() runtime.NegotiatedSerializer { return c.codecs }
 
 // New implements Codec.
@@ -130,8 +126,8 @@ func (c *TypedCodec) DecodePatched(text []byte, serializer runtime.Serializer) (
 	return obj, err
 }
 
-// decode reads an object of the kind that its text names; what the text leaves out is as in defaults, if
-// there are any, or else as in the internal version.
+// decode reads an object of the kind in its text. defaults completes a text without apiVersion or kind; nil: the
+// internal version does.
 func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults *schema.GroupVersionKind) (Decoded, *schema.GroupVersionKind, error) {
 	if obj, ok := c.decodeFlawless(text, serializer); ok {
 		kind := c.kind
@@ -141,9 +137,8 @@ func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults
 	return Decoded{Object: obj}, actual, err
 }
 
-// decodeFlawless reads JSON of the codec's kind and version. Upstream's decoder reads each text twice, first for its kind, so
-// decodeFlawless reads it as what it should be, and looks at the kind afterwards. It declines a text that upstream would not
-// read without a complaint.
+// decodeFlawless reads JSON of the codec's kind and version once. Upstream's decoder reads each text twice, first for
+// its kind. decodeFlawless declines a text for which upstream would return an error.
 func (c *TypedCodec) decodeFlawless(text []byte, serializer runtime.Serializer) (runtime.Object, bool) {
 	if info := c.codecs.SupportedMediaTypes()[0]; c.later != nil || serializer != info.Serializer && serializer != info.StrictSerializer {
 		return nil, false
@@ -179,8 +174,8 @@ func (c *TypedCodec) DecodeStored(record store.Record) (runtime.Object, error) {
 	return obj, nil
 }
 
-// decodeOwn reads the text of an object that the codec has printed, in the version of the codec. Upstream's decoder reads
-// each text twice, first for its kind. It declines other texts, and those that are not valid.
+// decodeOwn reads a text that the codec has printed once. Upstream's decoder reads each text twice, first for its kind.
+// It declines other texts, and invalid ones.
 func (c *TypedCodec) decodeOwn(text string) (obj runtime.Object, ok bool) {
 	if !strings.HasPrefix(text, c.head) {
 		return nil, false
@@ -234,16 +229,16 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	return c.print(versioned)
 }
 
-// Shallow returns a shallow copy of an object. A conversion may write to the TypeMeta of
-// its input, which other goroutines may be reading.
+// Shallow returns a shallow copy of an object, for a conversion that may write to the TypeMeta of its input while other
+// goroutines read it.
 func Shallow(obj runtime.Object) runtime.Object {
 	own := reflect.New(reflect.TypeOf(obj).Elem())
 	own.Elem().Set(reflect.ValueOf(obj).Elem())
 	return own.Interface().(runtime.Object)
 }
 
-// versioned returns an object in the version of the codec. The result shares what it can
-// with the object, whose TypeMeta versioned may alter.
+// versioned returns an object in the version of the codec. It may alter the TypeMeta of obj, and the result may share
+// parts with obj.
 func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
 }
@@ -264,12 +259,11 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	return c.later.Omit(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// EncodeToStore implements Codec. The stored object is what a real server reads back from etcd: an
-// object may have times to the nanosecond and empty lists that the encoding does not have. Upstream
-// fills in defaults whenever it reads an object, so a field that the strategy has cleared gets its
-// default: a new PersistentVolumeClaim is Pending.
+// EncodeToStore implements Codec. The result is what a real server reads back from etcd: without nanoseconds and empty
+// lists, which the encoding lacks, and with defaults for fields that the strategy has cleared. For example, a new
+// PersistentVolumeClaim is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
-	// The copy is for Prune, and because a Quantity keeps the text that marshalling makes of it.
+	// Copy, because Prune alters the object, and because a Quantity caches its text.
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
 		return Encoded{}, err
@@ -294,18 +288,19 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	text = withReplacements(text)
 	encoded := Encoded{Text: text, Filled: filled}
 	if bytes.Contains(text, replacement) {
-		return encoded, nil // the object may still have what has been replaced
+		return encoded, nil // the object may still have the replaced bytes
 	}
 	obj.Object = stored
 	encoded.Stored = obj
 	return encoded, nil
 }
 
-// replacement stands for bytes that are not UTF-8.
+// replacement is the character in place of bytes that are not UTF-8.
 var replacement = []byte("\ufffd")
 
-// withReplacements returns a JSON text with the replacement character in place of its escape. For bytes that are not UTF-8,
-// encoding/json of Go 1.26 writes the escape, and that of Go 1.27 the character. What is stored does not depend on that.
+// withReplacements returns a JSON text with the replacement character in place of its escape. For bytes that are not
+// UTF-8, encoding/json of Go 1.26 writes the escape, and that of Go 1.27 the character. So the stored text is the same
+// with both.
 func withReplacements(text []byte) []byte {
 	const escape = `\ufffd`
 	if !bytes.Contains(text, []byte(escape)) {
@@ -327,8 +322,8 @@ func withReplacements(text []byte) []byte {
 	return replaced
 }
 
-// throughStorage returns an object as a real server reads it back from etcd, and reports whether
-// reading has filled in defaults. The object is in the version of the codec.
+// throughStorage returns an object, in the version of the codec, as a real server reads it back from etcd. filled:
+// defaults were filled in.
 func (c *TypedCodec) throughStorage(obj runtime.Object) (stored runtime.Object, filled bool, err error) {
 	write, read := json.Marshal, json.Unmarshal
 	if c.InProtobuf {
@@ -382,7 +377,7 @@ func (c *TypedCodec) ConvertFieldLabel(label, value string) (string, string, err
 	return c.scheme.ConvertFieldLabel(c.kind, label, value)
 }
 
-// ReadField implements Codec: other fields than the PlainFields are read from the Go types.
+// ReadField implements Codec. Fields that are not in PlainFields need the decoded object.
 func (c *TypedCodec) ReadField(text, field string) (string, bool) {
 	if !slices.Contains(c.PlainFields, field) {
 		return "", false
@@ -391,7 +386,7 @@ func (c *TypedCodec) ReadField(text, field string) (string, bool) {
 	return value.String(), value.Type == gjson.String || !value.Exists()
 }
 
-// View implements Codec: the bytes of a typed object are decoded for each version.
+// View implements Codec. Stored objects with Go types are always decoded.
 func (c *TypedCodec) View(store.Record) (string, bool) { return "", false }
 
 // Copy implements Codec.

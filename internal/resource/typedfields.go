@@ -14,16 +14,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
-// Managing says how the fields of a kind with Go types are managed, in one version.
+// Managing configures the field management of a kind with Go types, in one version.
 type Managing struct {
 	Scheme *runtime.Scheme
 	Kind   schema.GroupVersionKind
-	// Hub is the version of the objects that are given and returned.
+	// Hub is the version of the arguments and results.
 	Hub         schema.GroupVersion
 	Subresource string
 	Types       *Types
-	// Reset leaves out the fields that the endpoint ignores, by apiVersion. Filters are the
-	// same filters in upstream's form.
+	// Reset has filters that leave out the fields that the endpoint ignores, by apiVersion. Filters are the same in
+	// upstream's form.
 	Reset   map[string]fields.Filter
 	Filters map[fieldpath.APIVersion]fieldpath.Filter
 }
@@ -37,7 +37,7 @@ type TypedFields struct {
 	upstream FieldManager
 }
 
-// NewTypedFields makes the field management of a kind.
+// NewTypedFields returns the field management of a kind.
 func NewTypedFields(m Managing) *TypedFields {
 	f := &TypedFields{Managing: m, objects: runtime.UnsafeObjectConvertor(m.Scheme)}
 	f.engine = sync.OnceValues(f.newEngine)
@@ -101,7 +101,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 		return declined()
 	}
 	if before.IsEmpty() && !created {
-		metadata.SetManagedFields(nil) // its fields are not managed yet
+		metadata.SetManagedFields(nil) // a new object has no managers
 		return obj, fields.NoManagers, nil
 	}
 	views := f.views(live, obj)
@@ -116,7 +116,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 	return obj, result.Managed, nil
 }
 
-// views shows two objects in any version.
+// views returns views of two objects in any version.
 func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 	return func(apiVersion string) (map[string]any, map[string]any, error) {
 		a, err := f.versioned(live, apiVersion)
@@ -130,14 +130,14 @@ func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 		if apiVersion == f.Kind.GroupVersion().String() && !f.Types.Keyless() {
 			return differ(a, b)
 		}
-		// Upstream refuses an object in another version if items of a list repeat, and in any version if an item
-		// lacks all keys, also if the list stays as it is.
+		// Upstream rejects an object in another version with duplicate items in a list, and in any version with an item
+		// that lacks all keys, even if the list has not changed.
 		return treesAsRead(a, b)
 	}
 }
 
-// viewsOfNew shows an object beside the empty one that it is created from. Nothing has been set before, so there are no
-// items of lists to compare, and nothing is left out.
+// viewsOfNew returns views of a new object and of the empty one from which it is created. There are no former items of
+// lists to compare.
 func (f *TypedFields) viewsOfNew(empty map[string]any, live, obj runtime.Object) fields.Views {
 	return func(apiVersion string) (map[string]any, map[string]any, error) {
 		if apiVersion != f.Kind.GroupVersion().String() {
@@ -206,10 +206,9 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	return obj, result.Managed, nil
 }
 
-// startFrom returns the object that a change starts from. For a create that is an empty
-// object of the version. An empty object of the internal type would not do: it has values
-// for fields that a client can leave out, such as "replicas: 0", and the manager would own
-// them.
+// startFrom returns the object from which a change starts. For a create that is an empty object of the version, not of
+// the internal type: the latter has values for fields that a client can leave out, such as "replicas: 0", and the
+// manager would own them.
 func (f *TypedFields) startFrom(current runtime.Object) (live runtime.Object, created bool, err error) {
 	metadata, err := meta.Accessor(current)
 	if err != nil || metadata.GetUID() != "" || metadata.GetResourceVersion() != "" {
@@ -219,14 +218,13 @@ func (f *TypedFields) startFrom(current runtime.Object) (live runtime.Object, cr
 	return live, true, err
 }
 
-// versioned returns an object in a version, without its managedFields. It shares with the
-// object what it can.
+// versioned returns an object in a version, without its managedFields. The result may share parts with obj.
 func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.Object, error) {
 	out, err := f.requested(obj)
 	if err != nil || apiVersion == f.Kind.GroupVersion().String() {
 		return out, err
 	}
-	// Like upstream, convert it from its JSON in the version of the request.
+	// As upstream does, convert it from its JSON in the version of the request.
 	text, err := Tree(out)
 	if err != nil {
 		return nil, err
@@ -251,7 +249,7 @@ func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// convert returns an object that is in the version of the request in another version.
+// convert converts an object from the version of the request to another version.
 func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Object, error) {
 	to, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -277,7 +275,7 @@ func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[st
 	return Tree(out)
 }
 
-// object returns the object of a tree in the version of the request.
+// object returns the object for a tree in the version of the request.
 func (f *TypedFields) object(tree map[string]any) (runtime.Object, error) {
 	obj, err := f.Scheme.New(f.Kind)
 	if err != nil {

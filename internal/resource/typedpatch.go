@@ -5,16 +5,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// Patches returns the patches of a kind with Go types.
+// Patches returns the types of patches of a kind with Go types.
 func (c *TypedCodec) Patches() Patches { return Patches{StrategicMerge: c.StrategicMerge} }
 
-// PatchedError says that the result of a patch cannot be decoded.
+// PatchedError is the error of a patch whose result cannot be decoded.
 type PatchedError struct{ Err error }
 
 func (e *PatchedError) Error() string { return e.Err.Error() }
 func (e *PatchedError) Unwrap() error { return e.Err }
 
-// StrategicMerge is Patches.StrategicMerge for Go types.
+// StrategicMerge implements Patches.StrategicMerge for Go types.
 func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error) {
 	versioned, err := c.scheme.ConvertToVersion(current, c.kind.GroupVersion())
 	if err != nil {

@@ -17,21 +17,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
-// Types is what field management needs of a kind with Go types, in all of its versions. It
-// is made from the OpenAPI definitions that the kind refers to. Each part is made when it
-// is first needed. It is safe for concurrent use.
+// Types has the types of a kind with Go types, in all of its versions, for field management. They come from the OpenAPI
+// definitions of the kind. Each part is created when it is first needed. It is safe for concurrent use.
 type Types struct {
 	kinds []schema.GroupVersionKind
-	// Converter is what upstream's field manager works with.
+	// Converter returns the types for upstream's field manager.
 	Converter func() (managedfields.TypeConverter, error)
-	// Trees are those of the versions, by apiVersion.
+	// Trees returns the trees of the versions, by apiVersion.
 	Trees func() (map[string]*fields.Tree, error)
 	// Keyless reports whether items of a map-like list may lack all of their keys.
 	Keyless func() bool
 }
 
-// NewTypes makes the Types of kinds that the scheme has Go types for. The definitions refer
-// to each other as in OpenAPI v3.
+// NewTypes returns the Types of kinds in the scheme. The references in the definitions are those of OpenAPI v3.
 func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenAPIDefinition, kinds ...schema.GroupVersionKind) *Types {
 	t := &Types{kinds: kinds}
 	models := func() (map[string]*spec.Schema, error) { return Reachable(scheme, definitions(), kinds) }
@@ -91,7 +89,7 @@ func anyKeyless(models map[string]*spec.Schema) bool {
 	return false
 }
 
-// ModelName returns the name that the type of a kind has in OpenAPI.
+// ModelName returns the name of the type of a kind in OpenAPI.
 func ModelName(scheme *runtime.Scheme, kind schema.GroupVersionKind) (string, error) {
 	example, err := scheme.New(kind)
 	if err != nil {
@@ -140,9 +138,8 @@ func Reachable(scheme *runtime.Scheme, definitions map[string]common.OpenAPIDefi
 	return models, nil
 }
 
-// References makes references in the form of OpenAPI v3, for the definitions of types. It
-// parses each reference once, because parsing is slow and types refer to the same few again
-// and again.
+// References returns a callback for references in the form of OpenAPI v3. It parses each reference once, because parsing
+// is slow and types refer to the same few types.
 func References() common.ReferenceCallback {
 	made := map[string]spec.Ref{}
 	return func(name string) spec.Ref {

@@ -15,14 +15,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// Access decides what users may do, and records what they have requested.
+// Access authorizes requests, and records what users have requested.
 type Access struct {
 	authorization.Authorizer
 	Requested *authorization.Access
 }
 
-// Decide returns the response of a real server if the user of a request may not do something, or nil. It reports the
-// decision, and records that the user requested it.
+// Decide returns the Forbidden error of a real server if the user of a request may not do what the attributes describe;
+// nil: the user may. It reports the decision to o, and records the request.
 func (d Access) Decide(ctx context.Context, a authorizer.Attributes, o *observe.Request) error {
 	began := time.Now()
 	decision, reason, err := d.Authorize(ctx, a)
@@ -39,8 +39,8 @@ func (d Access) Decide(ctx context.Context, a authorizer.Attributes, o *observe.
 	return responsewriters.ForbiddenStatusError(a, reason)
 }
 
-// mayCreate decides whether an update or an apply may create the object. The filter of the request has only
-// decided about update or patch, and only that decision is reported.
+// mayCreate returns an error if the user of an update or an apply may not create the object. The filter has authorized
+// only the update or patch; only its decision is reported.
 func (d Access) mayCreate(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
 	by, ok := apirequest.UserFrom(ctx)
 	if !ok || by == authentication.Admin {

@@ -15,21 +15,20 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// admissionChain has the admission chain of a server: the plugins that are compiled in,
-// what is configured in the store, and functions. It is of no use before install.
+// admissionChain has the admission chain of a server: the compiled-in plugins, the policies and webhooks in the store,
+// and functions. Call install before anything else.
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
-	inTree  atomic.Pointer[admission.Chain] // that of install
+	inTree  atomic.Pointer[admission.Chain] // set by install
 
 	current atomic.Pointer[admission.Chain]
 }
 
-// Load returns the present chain.
+// Load returns the current chain.
 func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
 
-// install has the plugins of a chain act in place of those that are compiled in and act now. Requests that have begun keep their
-// chain.
+// install replaces the compiled-in plugins. Requests in flight keep their chain.
 func (c *admissionChain) install(inTree admission.Chain) {
 	c.inTree.Store(&inTree)
 	for {
@@ -44,22 +43,22 @@ func (c *admissionChain) install(inTree admission.Chain) {
 	}
 }
 
-// call adds functions to the chain. It must not run at the same time as refresh.
+// call adds functions to the chain. It must not run concurrently with refresh.
 func (c *admissionChain) call(functions admission.Plugin) {
 	chain := *c.Load()
 	chain.Functions = functions
 	c.current.Store(&chain)
 }
 
-// refresh brings the chain up to date with its configuration in the store. If several
-// goroutines call it at once, the newest configuration wins, and none of them waits.
+// refresh brings the chain up to date with the configuration in the store. If several goroutines call it, the newest
+// configuration wins, and none of them waits.
 func (c *admissionChain) refresh() error {
 	for {
 		former := c.Load()
 		next, err := c.compile(former)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
-			continue // others write faster than the history is long
+			continue // the revision was compacted meanwhile
 		}
 		if err != nil || next == nil {
 			return err
@@ -70,8 +69,7 @@ func (c *admissionChain) refresh() error {
 	}
 }
 
-// compile makes the chain of the present configuration, or returns nil if that has not
-// changed.
+// compile returns the chain for the current configuration, or nil if that has not changed.
 func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, error) {
 	revision := c.store.Revision()
 	if revision <= former.Revision {
@@ -88,7 +86,7 @@ func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, err
 		}
 		configured[res.Names.Plural] = list.Records
 	}
-	if !utilfeature.DefaultFeatureGate.Enabled(features.MutatingAdmissionPolicy) { // of an older version
+	if !utilfeature.DefaultFeatureGate.Enabled(features.MutatingAdmissionPolicy) { // an older release is emulated
 		delete(configured, "mutatingadmissionpolicies")
 	}
 	next := c.with(former)
@@ -104,8 +102,7 @@ func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, err
 	return next, err
 }
 
-// inherit gives a fork the chain of the server that it was forked from. The compiled
-// policies are valid for the records of the fork, too.
+// inherit starts a fork with the chain of its origin. The compiled policies are valid for the records of the fork, too.
 func (c *admissionChain) inherit(from *admission.Chain) error {
 	inherited := c.with(from)
 	inherited.Policies, inherited.Webhooks = from.Policies, from.Webhooks
@@ -113,8 +110,7 @@ func (c *admissionChain) inherit(from *admission.Chain) error {
 	return c.refresh()
 }
 
-// with makes a chain of the plugins that are compiled in and of the functions of another
-// chain.
+// with returns a chain with the compiled-in plugins and the functions of base.
 func (c *admissionChain) with(base *admission.Chain) *admission.Chain {
 	chain := *c.inTree.Load()
 	chain.Functions = base.Functions

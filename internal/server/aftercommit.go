@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// afterCommit does what follows a commit. It first brings admission and flow control up to date with their
+// afterCommit updates a server after a commit. It first brings admission and flow control up to date with their
 // configuration; then the controllers act.
 type afterCommit struct {
 	chain       *admissionChain
@@ -22,7 +22,7 @@ type afterCommit struct {
 	controllers *controller.Controllers
 }
 
-// committed is called by write.Pipeline.Follow.
+// committed is the function for write.Pipeline.Follow.
 func (a afterCommit) committed(ctx context.Context, c write.Commit) {
 	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {

@@ -10,7 +10,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// allowed is a transport that answers admission reviews of each version with allowed, and no change.
+// allowed is a transport that allows every admission review, without a change.
 type allowed struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -30,5 +30,5 @@ func (allowed) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// CloseIdleConnections is called by the client's owner. There are none.
+// CloseIdleConnections does nothing: the transport has no connections.
 func (allowed) CloseIdleConnections() {}

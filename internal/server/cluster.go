@@ -35,9 +35,9 @@ import (
 type Cluster struct {
 	// Store has the objects.
 	Store *store.Store
-	// Writes changes them.
+	// Writes changes the objects.
 	Writes *write.Pipeline
-	// Kinds is what the code of built-in kinds works on.
+	// Kinds gives the code of built-in kinds access to the cluster.
 	Kinds builtin.Cluster
 	// Aggregate has the APIServices that point to a service.
 	Aggregate *aggregation.Registry
@@ -45,13 +45,13 @@ type Cluster struct {
 	Users  *authentication.Authenticator
 	Access Access
 	Tokens *authentication.Issuer
-	// Flows are the FlowSchemas, with which requests are matched.
+	// Flows matches requests with FlowSchemas.
 	Flows *flowcontrol.Schemas
 
-	// History has the requests, and those who have written the revisions. Audit has the audit events; nil: there are none.
+	// History has the requests and the writers of revisions. Audit has the audit events; nil: requests are not audited.
 	History *history.Recorder
 	Audit   *audittrail.Trail
-	// Faults are what goes wrong on purpose.
+	// Faults injects faults.
 	Faults *faultinjection.Engine
 	// Reads are the functions that are called before reads.
 	Reads *Reads
@@ -77,10 +77,10 @@ type Cluster struct {
 type builtinKinds struct {
 	options     builtin.Options
 	ordered     []*resource.Resource // in the order of discovery
-	namespaces  *resource.Resource   // among all
-	definitions *resource.Resource   // among all
+	namespaces  *resource.Resource   // in ordered
+	definitions *resource.Resource   // in ordered
 
-	inTree plugins.Options // of the admission plugins that are compiled in
+	inTree plugins.Options // of the compiled-in admission plugins
 
 	acting controller.Acting // that keep some of them
 }
@@ -112,18 +112,17 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	return k, nil
 }
 
-// resource returns the built-in resource of a name.
+// resource returns the built-in resource with a group and name, or nil.
 func (k builtinKinds) resource(gr schema.GroupResource) *resource.Resource {
 	return k.ordered[slices.IndexFunc(k.ordered, func(r *resource.Resource) bool { return r.GroupResource() == gr })]
 }
 
-// New makes a cluster over a store. It creates the initial objects in the
-// store, unless they are there already, and completes what another cluster had begun over
-// the same objects, such as the deletion of a namespace. It fails if the options contradict each other,
-// or name what cannot be read. Close ends the cluster; the store stays the caller's.
+// New returns a cluster over a store. It creates the initial objects that the store lacks, and completes what another
+// cluster had begun over the same objects, such as the deletion of a namespace. It fails if options contradict each
+// other, or if a file that they name cannot be read. Close ends the cluster, but does not close the store.
 func New(s *store.Store, o Options) (*Cluster, error) {
 	if o.Token == "" {
-		return nil, fmt.Errorf("a server needs a token")
+		return nil, fmt.Errorf("Options.Token is empty: a server needs the token of its administrator")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -139,12 +138,11 @@ func New(s *store.Store, o Options) (*Cluster, error) {
 	return c.started(c.begin())
 }
 
-// Fork makes a cluster over a fork of this one's store, with its own services. The two share records and
-// compiled definitions. What these say never changes, and what they remember follows from their content
-// (see packages resource and crd), so neither cluster can find out that the other one exists.
+// Fork returns a cluster over a fork of the store, with its own services. Both clusters share records and compiled
+// definitions. These are immutable, and what they cache follows from their content (see packages resource and crd), so
+// neither cluster can observe the other.
 //
-// If this cluster has not completed something, such as establishing a definition, the fork completes it
-// for itself.
+// What this cluster has not completed, such as establishing a definition, the fork completes for itself.
 func (c *Cluster) Fork(forked *store.Store, services Services) (*Cluster, error) {
 	options, kinds := c.options, c.builtin
 	options.Services = services
@@ -156,7 +154,7 @@ func (c *Cluster) Fork(forked *store.Store, services Services) (*Cluster, error)
 	return f.started(f.goOn(c))
 }
 
-// started returns the cluster, and closes it if it could not begin.
+// started returns the cluster, or closes it if err is not nil.
 func (c *Cluster) started(err error) (*Cluster, error) {
 	if err != nil {
 		c.Close()
@@ -166,12 +164,12 @@ func (c *Cluster) started(err error) (*Cluster, error) {
 	return c, nil
 }
 
-// verifyMemory is an environment variable for the tests of fakecluster. If it is 1, servers check that nothing
-// alters the decoded objects that they keep, and requests take several times as long.
+// verifyMemory is an environment variable for the tests of fakecluster. If it is 1, servers check that nothing alters
+// their shared decoded objects. Requests then take several times as long.
 const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
-// assemble puts the parts of a cluster together, each of those before it: what is read, what decides about writes, the writes
-// themselves, and what follows them. The registry and the chain are empty until the cluster begins.
+// assemble creates the parts of a cluster, each from earlier ones: first what reads, then admission, the write pipeline,
+// and the controllers. The registry and the chain are empty until the cluster begins.
 func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.Recorder, random *write.Random, tokens *authentication.Issuer,
 	origin *authorization.Rules) (c *Cluster, err error) {
 	closing, end := context.WithCancel(context.Background())
@@ -230,7 +228,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.R
 			messages.Each(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
 		AuthenticationInfo: trust.data, Initial: kinds.options, Quotas: quotas,
-		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.Of, LivesInPods: aggregate.LivesInPods,
+		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.APIServicesOf, LivesInPods: aggregate.LivesInPods,
 	}, kinds.acting)
 	aggregate.Recheck(func(ctx context.Context, name string) {
 		controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
@@ -247,7 +245,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.R
 	}, nil
 }
 
-// newAuthorizer makes what decides what users may do.
+// newAuthorizer returns the authorizer that the options select.
 func newAuthorizer(o Options, rules *authorization.Rules) (authorization.Authorizer, error) {
 	switch {
 	case o.Authorizer != nil:
@@ -258,8 +256,8 @@ func newAuthorizer(o Options, rules *authorization.Rules) (authorization.Authori
 	return authorization.ByRules(rules), nil
 }
 
-// Act has further controllers of kube-controller-manager act from now on. When it returns, they have done what there
-// was to do. It fails for a name that is not among controller.All.
+// Act starts further controllers of kube-controller-manager. When it returns, they have handled the existing objects. It
+// fails for a name that is not in controller.All.
 func (c *Cluster) Act(names []string) error {
 	further, err := controller.Select(names)
 	if err != nil {
@@ -267,7 +265,7 @@ func (c *Cluster) Act(names []string) error {
 	}
 	acting := c.controllers.Acting()
 	maps.Copy(acting, further)
-	// First there are the objects that admission needs.
+	// Create the objects that admission needs first.
 	if err := c.controllers.Act(context.Background(), further); err != nil {
 		return err
 	}
@@ -279,8 +277,8 @@ func (c *Cluster) Act(names []string) error {
 	return nil
 }
 
-// Replace makes a controller of kube-controller-manager pause until Act names it, because a client acts in its place. It
-// fails for a name that is not among controller.All.
+// Replace pauses a controller of kube-controller-manager until Act starts it again, because a client acts in its place.
+// It fails for a name that is not in controller.All.
 func (c *Cluster) Replace(name string) error {
 	if _, err := controller.Select([]string{name}); err != nil {
 		return err
@@ -295,13 +293,13 @@ func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[control
 // CollectsGarbage reports whether the garbage collector acts.
 func (c *Cluster) CollectsGarbage() bool { return c.controllers.Acts(controller.GarbageCollector) }
 
-// Registry returns what is served now.
+// Registry returns the kinds that are served now.
 func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }
 
-// begin creates the initial objects in the store, unless they are there already, and completes what
-// another cluster had begun over the same objects, such as the deletion of a namespace.
+// begin creates the initial objects that the store lacks, and completes what another cluster had begun over the same
+// objects, such as the deletion of a namespace.
 func (c *Cluster) begin() error {
-	revision := c.Store.Revision() // of a store that has been filled before, it is not the first one
+	revision := c.Store.Revision() // greater than FirstRevision if the store had content
 	if err := c.fill(); err != nil {
 		return fmt.Errorf("filling the store: %w", err)
 	}
@@ -312,7 +310,7 @@ func (c *Cluster) begin() error {
 	if err := c.chain.refresh(); err != nil {
 		return err
 	}
-	c.trust.changed() // the ConfigMap has it once the controllers have begun
+	c.trust.changed() // the controllers publish this data
 	if err := c.control(revision); err != nil {
 		return err
 	}
@@ -322,8 +320,8 @@ func (c *Cluster) begin() error {
 	return nil
 }
 
-// control starts the controllers of a new cluster, or resumes them if the store already had content.
-// The revision is that of the store at the start; a new store is at store.FirstRevision.
+// control starts the controllers of a new cluster, or resumes them if the store already had content. revision is that of
+// the store at the start; a new store is at store.FirstRevision.
 func (c *Cluster) control(revision int64) error {
 	if revision == store.FirstRevision {
 		return c.controllers.Begin(context.Background())
@@ -335,7 +333,7 @@ func (c *Cluster) control(revision int64) error {
 	return c.controllers.Resume(context.Background(), c.Store.Revision())
 }
 
-// goOn begins a fork where its origin was when its store was forked.
+// goOn continues in a fork where its origin was when the store was forked.
 func (c *Cluster) goOn(origin *Cluster) error {
 	revision := c.Store.Revision()
 	c.registry.inheritFrom(origin.Registry(), revision)
@@ -356,11 +354,11 @@ func (c *Cluster) goOn(origin *Cluster) error {
 // Now returns the time of the cluster's clock.
 func (c *Cluster) Now() time.Time { return c.options.Now() }
 
-// Expired returns the revision before which lists are too old, and watches of what has no cache.
+// Expired returns the revision before which lists have expired, and watches of resources without a watch cache.
 func (c *Cluster) Expired() int64 { return c.compact.expired.Load() }
 
-// Close ends all watches and what the cluster does on its own. Later requests are refused. It does not wait for requests in
-// flight: they end with the connection or transport that carries them. It waits for controllers whose timer has gone off.
+// Close ends all watches and timers. Later requests are rejected. It does not wait for requests in flight, which end
+// with their connection or transport. It waits for controllers whose timer has fired.
 func (c *Cluster) Close() {
 	c.close()
 	c.compact.stop()

@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// clusterServices are the services of the server in front, and, if that reaches the pods of the cluster, those with a Service
-// object, at their cluster IPs.
+// clusterServices resolves the given Services and, if these reach the pods of the cluster, Service objects to their
+// cluster IPs.
 type clusterServices struct {
 	Services
 	objects  objects
@@ -43,7 +43,7 @@ func (l serviceLister) Services(namespace string) corelisters.ServiceNamespaceLi
 	return namespaceServices{cluster: l.cluster, namespace: namespace}
 }
 
-// namespaceServices are those of a namespace.
+// namespaceServices lists the Services of a namespace.
 type namespaceServices struct {
 	corelisters.ServiceNamespaceLister
 	cluster   clusterServices
@@ -54,7 +54,7 @@ type namespaceServices struct {
 func (s namespaceServices) Get(name string) (*corev1.Service, error) {
 	obj, err := s.cluster.objects.Get(s.cluster.resource.Version("v1"), s.namespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("service"), name) // as that of a lister
+		return nil, apierrors.NewNotFound(corev1.Resource("service"), name) // as of a lister
 	}
 	if err != nil {
 		return nil, err

@@ -11,21 +11,21 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// compaction makes old lists expire, as the compactions of etcd by kube-apiserver do
-// (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists that are older than its
-// beginning expire. A watch from an older revision still starts, as from the cache of a real server, as long as
-// the store has the revision in its history; it expires if the resource has no cache there. Between two
-// compactions there is a timer and no goroutine.
+// compaction makes old lists expire, as kube-apiserver does by compacting etcd
+// (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists from before its beginning expire.
+// A watch from an older revision still starts, as from the watch cache of a real server, while the store has that
+// revision in its history; if the resource has no watch cache, it expires too. Between two compactions there is a timer,
+// but no goroutine.
 type compaction struct {
 	interval time.Duration
 	store    *store.Store
 	fail     func(message string)
-	expired  atomic.Int64 // reads of what is not cached are too old at revisions before it
+	expired  atomic.Int64 // lists, and watches without a watch cache, expire before this revision
 
-	mu       sync.Mutex // is held during a compaction
+	mu       sync.Mutex // held during a compaction
 	timer    *time.Timer
 	stopped  bool
-	revision int64 // of the end of the interval before; 0: this is the first one
+	revision int64 // at the end of the previous interval; 0: none
 }
 
 // compactRevKey is upstream's key for the revision to which the history was compacted last. It is not below
@@ -39,7 +39,7 @@ func (c *compaction) start() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last, err := c.store.Get(compactRevKey); err == nil { // another server has begun
+	if last, err := c.store.Get(compactRevKey); err == nil { // another server has used the store
 		expired, _ := strconv.ParseInt(last.Value, 10, 64)
 		c.expired.Store(expired)
 	}
@@ -62,8 +62,8 @@ func (c *compaction) compact() {
 	c.timer.Reset(c.interval)
 }
 
-// mark writes a revision to upstream's key, so that the end of an interval has a new revision. So a list
-// of the interval expires even if there are no other writes.
+// mark writes a revision to upstream's key. This makes a new revision at the end of each interval, so that lists expire
+// even if there are no other writes.
 func (c *compaction) mark(to int64) error {
 	w := store.Write{Make: func(int64) string { return strconv.FormatInt(to, 10) }}
 	record, err := c.store.Get(compactRevKey)

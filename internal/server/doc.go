@@ -1,20 +1,18 @@
-// Package server is the API server without HTTP: the kinds that are served, admission, the write
-// pipeline over the store, the server's own controllers, and the history of all that. Package rest puts HTTP before it, and
-// package console answers the questions of a test about it.
+// Package server is the API server without HTTP: the served kinds, admission, the write pipeline over the store, the
+// server's own controllers, and the history. Package rest serves it over HTTP, and package console has what a test can
+// do with it.
 //
 // # The parts
 //
-// cluster.go puts the parts together, each of those before it. Each part uses the cluster through an interface:
+// cluster.go creates the parts, each from earlier ones. Each part uses the cluster through an interface:
 //
 //   - state.go reads objects for admission (admission.Cluster).
-//   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go is what
-//     the code of built-in kinds works on (builtin.Cluster), plugins.go what the admission plugins work on
-//     (plugins.Cluster).
+//   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go gives the code of built-in kinds access to the cluster (builtin.Cluster), plugins.go the admission plugins (plugins.Cluster).
 //
-// registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the
-// chain of admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go
-// has what follows a commit, above all the controllers (package controller). access.go decides what users may do, compaction.go
-// makes old lists expire, and reads.go has what is called before a read.
+// registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the chain of
+// admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go has what follows
+// a commit, above all the controllers (package controller). access.go authorizes requests, compaction.go makes old lists
+// expire, and reads.go has functions that are called before a read.
 //
 // # Writes of the server itself
 //

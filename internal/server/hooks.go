@@ -22,21 +22,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// hooks has the clients that call admission webhooks. Each is made when it is first needed.
+// hooks has the clients that call admission webhooks. Each is created when it is first needed.
 type hooks struct {
 	mutating, validating func() (*webhook.ClientManager, error)
-	allowing             func() (*webhook.ClientManager, error) // of calls that count as allowed
+	allowing             func() (*webhook.ClientManager, error) // for calls that count as allowed
 	services             Services                               // nil: none
 
-	// used are the clients that were used last, whose connections have to be closed.
+	// used has the latest clients, whose idle connections close closes.
 	used *lru.Cache
 }
 
-// maxHookClients is how many clients upstream keeps for one phase of admission, and so half of how
-// many there are.
+// maxHookClients is the number of clients that upstream keeps for one phase of admission. There are two phases.
 const maxHookClients = 200
 
-// newHooks makes the clients. It fails if a file with credentials cannot be read.
+// newHooks returns hooks. It fails if a file with credentials cannot be read.
 func newHooks(outside crd.Outside, services Services, engine *faultinjection.Engine, config plugins.Configuration) (*hooks, error) {
 	over := func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, engine} }
 	mutating, err := newHookClients(outside, over, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
@@ -66,7 +65,7 @@ func newHookClients(outside crd.Outside, over transport.WrapperFunc, plugin, kub
 			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
 			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
 		if err != nil {
-			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
+			return nil, fmt.Errorf("creating the clients of webhooks: %w", err)
 		}
 		m.SetAuthenticationInfoResolver(wrapped{credentials, over})
 		m.SetServiceResolver(outside.Services)
@@ -81,7 +80,7 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 		manager = h.mutating
 	}
 	if h.allows(config) {
-		manager, config.CABundle = h.allowing, nil // which need not be one
+		manager, config.CABundle = h.allowing, nil // need not be valid
 	}
 	m, err := manager()
 	if err != nil {
@@ -95,7 +94,7 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 	return client, nil
 }
 
-// allows reports whether the calls of a webhook count as allowed.
+// allows reports whether calls of a webhook count as allowed without being made.
 func (h *hooks) allows(config webhook.ClientConfig) bool {
 	to := config.Service
 	if to == nil || h.services == nil {
@@ -104,7 +103,7 @@ func (h *hooks) allows(config webhook.ClientConfig) bool {
 	return h.services.AllowsAdmission(config.Name, to.Namespace, to.Name, cmp.Or(to.Port, 443))
 }
 
-// wrapped configures calls of webhooks, which have a transport over that of upstream.
+// wrapped is a resolver that adds a wrapper to the transport of calls of webhooks.
 type wrapped struct {
 	webhook.AuthenticationInfoResolver
 	over transport.WrapperFunc
@@ -127,7 +126,7 @@ func (c wrapped) wrap(config *clientrest.Config, err error) (*clientrest.Config,
 	return config, err
 }
 
-// hookCalls is a transport whose calls of a webhook fail if a fault strikes them.
+// hookCalls is a transport for calls of webhooks that fails a call if a fault strikes it.
 type hookCalls struct {
 	to     http.RoundTripper
 	faults *faultinjection.Engine
@@ -147,10 +146,10 @@ func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.to.RoundTrip(req)
 }
 
-// hostOf returns the host and the port that a request goes to.
+// hostOf returns the host and the port of a request.
 func hostOf(req *http.Request) string {
 	if req.URL.Port() == "" {
-		return net.JoinHostPort(req.URL.Hostname(), "443") // webhooks are called by HTTPS only
+		return net.JoinHostPort(req.URL.Hostname(), "443") // the calls use HTTPS only
 	}
 	return req.URL.Host
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// fill creates the initial objects of a cluster. In a store that has been written to, it
-// creates those that are missing.
+// fill creates the initial objects that the store lacks.
 func (c *Cluster) fill() error {
 	uid := func() string { return string(c.Writes.Random.UID()) }
 	newest := c.Store.Revision()

@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// forKinds implements builtin.Cluster, which the code of built-in kinds works on, for the requests of clients.
+// forKinds implements builtin.Cluster for requests of clients.
 type forKinds struct {
 	*loopback
 	users *authentication.Authenticator
@@ -36,7 +36,7 @@ func (k forKinds) AuthenticateRequest(req *http.Request) (*authenticator.Respons
 	return k.users.AuthenticateRequest(req)
 }
 
-// AuthenticateRequest implements builtin.Cluster. The server itself asks for nobody's user.
+// AuthenticateRequest implements builtin.Cluster. The server itself authenticates nobody.
 func (*loopback) AuthenticateRequest(*http.Request) (*authenticator.Response, bool, error) {
 	return nil, false, nil
 }
@@ -120,8 +120,8 @@ func (l *loopback) Drop(ctx context.Context, resource schema.GroupResource, name
 	return l.direct(ctx, resource, namespace, name, write.Drop{Check: check})
 }
 
-// direct carries out a write that is a part of a client's request, and returns a copy of the
-// object. The explanation of the request is about the request itself only.
+// direct carries out a write that is part of a client's request, and returns a copy of the object. The write is not part
+// of the explanation of the request.
 func (l *loopback) direct(ctx context.Context, resource schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
 	res, err := l.resource(resource)
 	if err != nil {

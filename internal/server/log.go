@@ -40,25 +40,24 @@ func (l ownWrites) write(ctx context.Context, by controller.Identity, verb strin
 	defer func() {
 		shown := o.Shown()
 		noteResult(o, result, err)
-		err = shown.Error(err) // which may be in the log of a test
+		err = shown.Error(err) // the log of a test may show it
 	}()
 	return l.audited(observe.With(ctx, o), by, verb, w, run)
 }
 
-// stage observes a write that commits together with another one. It returns the context for
-// its stages, and a function to call with its result once it has committed.
+// stage observes a write that commits together with another one. It returns the context for its stages, and a function
+// to call with its result after the commit.
 func (l ownWrites) stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
 	o := &observe.Request{Entry: l.history.Prepare(ofController(ctx, by, verb, w))}
 	ctx = observe.With(ctx, o)
 	return ctx, func(result func() (write.Result, error)) {
 		noteResult(o, write.Result{}, nil)
-		// An error could only be about the event: the write has been committed.
+		// The write has been committed: an error could only concern the event.
 		_, _ = l.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
 	}
 }
 
-// audited makes an event of a write, which run carries out in the context with the event. The event
-// is what the request would have that a real controller sends.
+// audited carries out a write by run, and audits it with the event that the request of a real controller would have.
 func (l ownWrites) audited(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	if l.audit == nil {
@@ -107,7 +106,7 @@ func (l ownWrites) event(by controller.Identity, verb string, w write.Request) o
 	}
 }
 
-// observeChange reports what a controller would send: the object, the patch, the apply configuration or the
+// observeChange reports the body that a controller would send: the object, the patch, the apply configuration or the
 // options of the delete.
 func observeChange(o *observe.Request, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
@@ -116,7 +115,7 @@ func observeChange(o *observe.Request, w write.Request) {
 		if !ok {
 			return
 		}
-		if obj, err := made(w.Version); err == nil { // the write fails with the error
+		if obj, err := made(w.Version); err == nil { // otherwise the write fails with this error
 			o.Object(obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	}
@@ -135,7 +134,7 @@ func observeChange(o *observe.Request, w write.Request) {
 	}
 }
 
-// logResult puts into an event what the API would answer a write with.
+// logResult adds the response of the API for a write to the event.
 func logResult(ctx context.Context, w write.Request, result write.Result, err error) {
 	event := audit.AuditContextFrom(ctx)
 	var status *metav1.Status // nil: the answer is the object
@@ -147,7 +146,7 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 		code = http.StatusCreated
 	}
 	switch {
-	case errors.Is(err, write.ErrNotServed): // the answer is a text
+	case errors.Is(err, write.ErrNotServed): // the response is a text
 		event.SetEventResponseStatusCode(http.StatusNotFound)
 		return
 	case err != nil:
@@ -162,8 +161,7 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 	event.SetEventResponseStatusCode(code)
 }
 
-// ofController is what the history says of a write of one of the server's own controllers, which a
-// request has caused.
+// ofController returns the history entry for a write of one of the server's own controllers.
 func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
 	res := w.Version.Resource
 	q := inspect.Request{
@@ -179,7 +177,7 @@ func ofController(ctx context.Context, by controller.Identity, verb string, w wr
 	return q
 }
 
-// noteResult reports what became of a write of one of the server's own controllers.
+// noteResult reports the result of a write of one of the server's own controllers.
 func noteResult(o *observe.Request, result write.Result, err error) {
 	code := http.StatusOK
 	if result.Created {

@@ -20,7 +20,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// loopback reads and writes as the server itself does, and carries out the writes of the controllers.
+// loopback reads and writes as the server itself, and carries out the writes of the controllers.
 type loopback struct {
 	state
 	pipeline *write.Pipeline
@@ -30,10 +30,10 @@ type loopback struct {
 	tokens    *authentication.Issuer
 	rules     *authorization.Rules
 	network   builtin.Network
-	services  Services // nil: there are none
+	services  Services // nil: none
 }
 
-// made makes the object of a write in each attempt. The pipeline may alter what obj returns.
+// made returns an Object that calls obj in each attempt. The pipeline may alter what obj returns.
 func made(obj func() runtime.Object) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		internal, err := v.Internal(obj())
@@ -41,7 +41,7 @@ func made(obj func() runtime.Object) write.Made {
 	}
 }
 
-// create creates an object as the server itself. The namespace is empty for a cluster-scoped one.
+// create creates an object as the server itself. The namespace of a cluster-scoped object is empty.
 func (l *loopback) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
 	w := request(res, namespace, "")
 	w.Change = write.Create{Object: made(obj.DeepCopyObject)}
@@ -59,12 +59,12 @@ func (l *loopback) patchSecret(ctx context.Context, namespace, name string, patc
 	return l.run(context.WithoutCancel(ctx), "patch", w)
 }
 
-// request is the request for a write of the server itself. The caller adds the change.
+// request returns a request of the server itself. The caller adds the change.
 func request(res *resource.Resource, namespace, name string) write.Request {
 	return write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: controller.APIServer.Manager()}
 }
 
-// written returns the version that the server itself writes in: the stored one, if it is served.
+// written returns the version in which the server itself writes: the storage version, if it is served.
 func written(res *resource.Resource) *resource.Version { return controller.APIServer.Version(res) }
 
 // run carries out a write of the server itself.
@@ -80,8 +80,8 @@ func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb strin
 	})
 }
 
-// stage carries out an update of an object up to its commit, and returns what to commit; nil: the
-// update changes nothing. obj is the object after the update.
+// stage carries out an update of an object without its commit, and returns the commit; nil: the update changes nothing.
+// obj is the object after the update.
 func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
 	ctx, report := l.log.stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
 	update, err := l.pipeline.Stage(l.inform(ctx, w), w)
@@ -99,7 +99,7 @@ func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Re
 	return update, nil
 }
 
-// stageQuota is quota.Charger.Stage.
+// stageQuota implements quota.Charger.Stage.
 func (l *loopback) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
 	by := controller.APIServer
 	if release {
@@ -109,8 +109,7 @@ func (l *loopback) stageQuota(ctx context.Context, release bool, w write.Request
 	return l.stage(ctx, by, w, rq)
 }
 
-// inform adds to the context of a write what the strategies of built-in kinds read from the context of
-// a request.
+// inform adds to the context of a write what strategies of built-in kinds read from it, as a request has it.
 func (l *loopback) inform(ctx context.Context, w write.Request) context.Context {
 	res := w.Version.Resource
 	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, l), &apirequest.RequestInfo{

@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// Messages logs what is for the user of a cluster, and not for its clients. It is safe for concurrent use. newMessages makes one.
+// Messages logs messages for the user of a cluster. It is safe for concurrent use.
 type Messages struct {
 	mu     sync.Mutex
 	logged map[string]bool
@@ -19,10 +19,9 @@ func newMessages() *Messages {
 	return &Messages{logged: map[string]bool{}, to: func(message string) { klog.Info(message) }}
 }
 
-// To sets the function that is called with each message: when a client sends a request that a real
-// server would serve and this one does not, once for each such thing, and each time that
-// one of the server's own controllers fails. By default these messages go to klog. When
-// To returns, the former function is no longer called. Nil: messages are dropped.
+// To sets the function that is called with each message; nil drops messages. There is a message for the first request of
+// each kind that a real server would serve and this one does not, and for each failure of one of the server's own
+// controllers. By default messages go to klog. When To returns, the former function is no longer called.
 func (m *Messages) To(log func(message string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

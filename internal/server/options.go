@@ -13,34 +13,31 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 )
 
-// Options say what a cluster is like. Token must be set; all other fields have useful zero values. A fork has the options of its
-// origin, except for the Services.
+// Options configure a Cluster. Token must be set; all other fields have useful zero values. A fork has the options of
+// its origin, except Services.
 type Options struct {
-	// Token is the bearer token of the user who may do everything. Other credentials follow
-	// from it. It must not be empty.
+	// Token is the bearer token of the administrator. Other credentials are derived from it. It must not be empty.
 	Token string
-	// Users are the users that the server accepts besides those of its own credentials.
+	// Users are the users that the server authenticates besides those of its own credentials.
 	Users authentication.Users
-	// AuthenticationInfo returns the data that the server adds to the ConfigMap
-	// extension-apiserver-authentication in kube-system, with the keys of kube-apiserver, so that
-	// aggregated API servers trust the same authorities as this one. It is called at the start and
-	// before each request; changed data is in the ConfigMap before the request is served. The
-	// caller must not change what it has returned. Nil: nothing is added.
+	// AuthenticationInfo returns the data that the server adds to the ConfigMap extension-apiserver-authentication in
+	// kube-system, with the keys of kube-apiserver, so that aggregated API servers trust the same authorities as this
+	// one. It is called at the start and before each request, so that the ConfigMap has changed data before the request
+	// is served. It must not alter a map that it has returned. Nil: nothing is added.
 	AuthenticationInfo func() map[string]string
-	// Accounts says how tokens of service accounts are issued.
+	// Accounts configures the tokens of service accounts.
 	Accounts authentication.Accounts
-	// Modes decide what users may do; nil: Roles and their bindings do.
+	// Modes are the authorization modes; nil: RBAC only.
 	Modes *authorization.Modes
-	// Authorizer decides in place of the modes; nil: the modes do.
+	// Authorizer replaces the modes; nil: the modes apply.
 	Authorizer authorizer.Authorizer
-	// Now is the clock that objects and events are stamped with; nil: time.Now. Requests are refused while [CheckTime]
+	// Now is the clock for the times of objects and events; nil: time.Now. Requests are rejected while [CheckTime]
 	// returns an error for it.
 	Now func() time.Time
-	// Seed makes uids and generated names repeat from run to run, if the requests come in
-	// the same order; nil: they are random.
+	// Seed makes uids and generated names the same in each run, if the requests come in the same order; nil: they are
+	// random.
 	Seed *uint64
-	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
-	// can be referred to by URL only.
+	// Services resolves the services that webhooks and APIServices refer to; nil: only URLs work.
 	Services Services
 	// AuditLevel is the level of the events in Cluster.Audit: Metadata, Request or
 	// RequestResponse. Empty or None: no events.
@@ -61,13 +58,13 @@ type Options struct {
 	// LegacyAPIs serves versions that a server of this release no longer serves, as the
 	// last releases that had them did.
 	LegacyAPIs bool
-	// RuntimeConfig turns on versions that are off by default, in the words of
-	// kube-apiserver's flag --runtime-config: "resource.k8s.io/v1beta2=true".
+	// RuntimeConfig turns on versions that are off by default, as kube-apiserver's flag --runtime-config does:
+	// "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
 	// CompactionInterval is the interval between compactions of the history: lists that are older than
 	// the interval expire. 0: the history is not compacted.
 	CompactionInterval time.Duration
-	// Network says where the server and its services are.
+	// Network has the addresses of the server and its services.
 	Network builtin.Network
 	// Controllers are the controllers of kube-controller-manager that act, by the names of its
 	// flag --controllers. controller.All lists them. Nil: none.

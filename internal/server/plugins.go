@@ -13,16 +13,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// forPlugins implements intree.Cluster, for the admission plugins that are compiled into
-// kube-apiserver.
+// forPlugins implements plugins.Cluster, for the admission plugins that are compiled into kube-apiserver.
 type forPlugins struct {
 	*loopback
 }
 
-// GenerateName implements intree.Cluster.
+// GenerateName implements plugins.Cluster.
 func (p forPlugins) GenerateName(base string) string { return p.pipeline.Random.Name(base) }
 
-// Await implements intree.Cluster.
+// Await implements plugins.Cluster.
 func (p forPlugins) Await(ctx context.Context, v *resource.Version, namespace, name string) (runtime.Object, error) {
 	changes, err := p.store.Watch(v.Resource.Key(namespace, name), 0)
 	if err != nil {
@@ -39,12 +38,12 @@ func (p forPlugins) Await(ctx context.Context, v *resource.Version, namespace, n
 	}
 }
 
-// CreateNamespace implements intree.Cluster.
+// CreateNamespace implements plugins.Cluster.
 func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
 	return p.create(ctx, p.namespaces, "", ns)
 }
 
-// compile makes a chain of the plugins that are compiled into kube-apiserver, and of nothing else.
+// compile returns a chain with only the compiled-in plugins.
 func (p forPlugins) compile(o plugins.Options, acting controller.Acting) (admission.Chain, error) {
 	if !acting[controller.ServiceAccounts] {
 		o = o.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// BeforeRead is called before a read. watch is the context of a watch, which ends with it; nil: the request is a get or a list.
+// BeforeRead is a function that is called before a read. watch is the context of a watch, and nil for a get or a list.
 type BeforeRead func(userAgent string, watch context.Context)
 
-// Reads are the functions that are called before reads. The zero value has none. It is safe for concurrent use.
+// Reads has the functions that are called before reads. The zero value has none. It is safe for concurrent use.
 type Reads struct {
 	mu    sync.RWMutex
-	calls []*readFunc // never altered
+	calls []*readFunc // immutable; replaced on a change
 }
 
 type readFunc struct {
@@ -37,7 +37,7 @@ func (r *Reads) Before(resource schema.GroupResource, call BeforeRead) (stop fun
 	}
 }
 
-// Any reports whether there are functions.
+// Any reports whether any function is registered.
 func (r *Reads) Any() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -14,37 +14,36 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// registry has the kinds that a server serves: the built-in ones and those of the
-// definitions in the store. To make one, set all fields but current, and call inherit and
-// refresh.
+// registry has the kinds that a server serves: the built-in ones and those of the definitions in the store. Set all
+// fields except current, and call inherit and refresh before other methods.
 type registry struct {
 	store       *store.Store
 	builtin     []*resource.Resource // in the order of discovery
-	definitions *resource.Resource   // among builtin
+	definitions *resource.Resource   // in builtin
 	outside     crd.Outside
 	memory      *resource.Memory
 
 	current atomic.Pointer[resource.Registry]
 }
 
-// Load returns what is served now.
+// Load returns the kinds that are served now.
 func (c *registry) Load() *resource.Registry { return c.current.Load() }
 
-// fresh returns what is served by the definitions that are in the store now.
+// fresh returns the served kinds after it has read the definitions in the store.
 func (c *registry) fresh() (*resource.Registry, error) {
 	err := c.refresh()
 	return c.Load(), err
 }
 
-// inherit starts with definitions that another registry has compiled.
+// inherit sets definitions that another registry has compiled.
 func (c *registry) inherit(definitions []*resource.Definition) {
 	c.current.Store(resource.NewRegistry(0, c.builtin, definitions))
 }
 
-// inheritFrom starts with what the origin of a fork has compiled. revision is that of the fork.
+// inheritFrom sets the definitions that the origin of a fork has compiled. revision is that of the fork.
 func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
-	// What the origin has compiled is valid for the records that the fork has, too, also if the origin is ahead of the fork, or
-	// behind it. A definition that calls out is compiled again, and only the beginning of its history is taken over.
+	// A compiled definition is valid for the same record of the fork, even if the origin is at another revision. One
+	// with a conversion webhook is compiled again; only Since is taken over.
 	shared, stale := origin.Definitions("*"), origin.Revision > revision
 	for i, d := range shared {
 		if d.Resource != nil && d.Resource.ConvertedByWebhook {
@@ -60,8 +59,8 @@ func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
 	}
 }
 
-// refresh brings the registry up to date with the definitions in the store. If several
-// goroutines call it at once, the newest definitions win, and none of them waits.
+// refresh brings the registry up to date with the definitions in the store. If several goroutines call it, the newest
+// definitions win, and none of them waits.
 func (c *registry) refresh() error {
 	for {
 		former := c.Load()
@@ -72,8 +71,8 @@ func (c *registry) refresh() error {
 	}
 }
 
-// next returns the registry after another one: the same if nothing has been written since. It reads
-// the changes of the definitions, not all of them.
+// next returns the registry that follows former; the same one if nothing has been written since. It reads only the
+// definitions that have changed.
 func (c *registry) next(former *resource.Registry) (*resource.Registry, error) {
 	if former.Revision == 0 {
 		return c.whole(former)
@@ -82,7 +81,7 @@ func (c *registry) next(former *resource.Registry) (*resource.Registry, error) {
 		return former, nil
 	}
 	changes, err := c.store.Watch(c.definitions.Prefix, former.Revision)
-	newest := map[string]*store.Event{} // of each definition that has changed
+	newest := map[string]*store.Event{} // by key
 	for err == nil {
 		var events []*store.Event
 		if events, err = changes.Poll(); len(events) == 0 {
@@ -118,8 +117,7 @@ func (c *registry) next(former *resource.Registry) (*resource.Registry, error) {
 	return former.With(changes.Revision(), changed, gone), nil
 }
 
-// whole makes the registry of all definitions. It reuses the entries of the former registry that
-// have not changed.
+// whole returns the registry of all definitions in the store. It reuses unchanged ones of the former registry.
 func (c *registry) whole(former *resource.Registry) (*resource.Registry, error) {
 	definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
 	if err != nil {
@@ -139,7 +137,7 @@ func (c *registry) whole(former *resource.Registry) (*resource.Registry, error) 
 	return resource.NewRegistry(definitions.Revision, c.builtin, compiled), nil
 }
 
-// definition compiles a definition, unless the former registry has it already.
+// definition compiles a definition, unless the earlier registry has it.
 func (c *registry) definition(earlier *resource.Registry, record store.Record) (*resource.Definition, error) {
 	former := earlier.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
 	if former != nil && former.Record.Revision == record.Revision {
@@ -150,7 +148,7 @@ func (c *registry) definition(earlier *resource.Registry, record store.Record) (
 		return nil, err
 	}
 	outside := c.outside
-	if former != nil && former.Record.Revision != 0 { // not that of the origin of a fork
+	if former != nil && former.Record.Revision != 0 { // 0: inherited by a fork, and to be compiled again
 		outside.Former = former.Resource
 	}
 	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), outside)
@@ -164,16 +162,16 @@ func (c *registry) definition(earlier *resource.Registry, record store.Record) (
 	return d, nil
 }
 
-// since returns the revision with which the history of a definition's objects begins: the
-// one that established the definition. Later changes of the definition do not move it.
+// since returns the revision at which the history of a definition's objects begins: the one that established the
+// definition. Later changes of the definition do not change it.
 func since(earlier *resource.Registry, d *resource.Definition, record store.Record) int64 {
 	former := earlier.Definition(d.Name)
 	switch {
 	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
-		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
+		former.Resource.Since <= record.Revision: // the origin of a fork may be ahead of it
 		return former.Resource.Since
 	case former == nil && earlier.Revision == 0:
-		return record.Created // the best guess for a store that has been filled before
+		return record.Created // the best guess for a store that had content
 	default:
 		return record.Revision
 	}

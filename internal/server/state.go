@@ -26,7 +26,7 @@ type objects struct {
 	memory *resource.Memory
 }
 
-// Get returns an object in a version. It must not be altered.
+// Get returns an object in a version. The caller must not alter it.
 func (o objects) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
 	obj, _, err := o.read(v, namespace, name)
 	if err != nil {
@@ -35,8 +35,7 @@ func (o objects) Get(v *resource.Version, namespace, name string) (runtime.Objec
 	return v.External(obj)
 }
 
-// read returns an object, of the type that the version's strategy works on, and its record. The object
-// must not be altered.
+// read returns an object, of the type of the version's strategy, and its record. The caller must not alter the object.
 func (o objects) read(v *resource.Version, namespace, name string) (runtime.Object, store.Record, error) {
 	record, err := o.store.Get(v.Resource.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
@@ -49,7 +48,8 @@ func (o objects) read(v *resource.Version, namespace, name string) (runtime.Obje
 	return current.Object, record, err
 }
 
-// List returns the objects of a namespace, or of all if it is empty, that a selector matches; nil: all. They must not be altered.
+// List returns the objects of a namespace that match a selector. An empty namespace means all namespaces, a nil selector
+// all objects. The caller must not alter them.
 func (o objects) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
 	list, err := o.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
 	if err != nil {
@@ -76,7 +76,7 @@ func (o objects) List(v *resource.Version, namespace string, selector labels.Sel
 	return matching, nil
 }
 
-// state implements admission.Cluster: it reads objects, and has the authorizer and the clients of webhooks.
+// state implements admission.Cluster: it reads objects, and provides the authorizer and the clients of webhooks.
 type state struct {
 	objects
 	registry   *registry

@@ -8,12 +8,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controller"
 )
 
-// trust has what the servers of aggregated APIs have to know of this one.
+// trust has the client CAs that aggregated API servers must trust.
 type trust struct {
 	services   Services                 // nil: none
 	configured func() map[string]string // nil: nothing
 
-	// published is what data last returned.
+	// published is the last result of data.
 	published atomic.Pointer[map[string]string]
 }
 
@@ -38,11 +38,11 @@ func (t *trust) changed() bool {
 	return t.published.CompareAndSwap(former, &current)
 }
 
-// TrustsFiles reports whether files say which client CAs to publish.
+// TrustsFiles reports whether the client CAs come from files.
 func (c *Cluster) TrustsFiles() bool { return c.trust.configured != nil }
 
-// PublishTrust publishes the client CAs if their files have changed, or if pods run now. A real server watches the files. Here
-// PublishTrust is called before each request if there are such files, so that nothing has to run in the background.
+// PublishTrust publishes the client CAs if their files have changed, or if pods have begun to run. A real server watches
+// the files. Here PublishTrust is called before each request, so that nothing runs in the background.
 func (c *Cluster) PublishTrust() {
 	if c.trust.changed() {
 		c.controllers.Resync(context.Background(), controller.AuthenticationTrust)

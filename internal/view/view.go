@@ -27,10 +27,10 @@ type Form struct {
 	// Convert is the kind of meta.k8s.io that objects are shown as: Table,
 	// PartialObjectMetadata or PartialObjectMetadataList. Nil: they are shown as they are.
 	Convert *schema.GroupVersionKind
-	// Plain says that the client wants the objects as they are, as JSON without line
+	// Plain: the client wants the objects as they are, as JSON without line
 	// breaks. Stored bytes are just that.
 	Plain bool
-	// Pretty says that JSON has line breaks.
+	// Pretty: JSON has line breaks.
 	Pretty bool
 }
 

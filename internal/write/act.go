@@ -13,8 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Act carries out an action with the object that was sent. The stages before
-// the action are those of a create.
+// Act carries out an action with the object of the request. The stages before the action are those of a create.
 func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, sent *Sent) (runtime.Object, error) {
 	decoded, err := sent.decode(ctx, &r, action.View, action.Accepts...)
 	if err != nil {
@@ -46,7 +45,7 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return a.validatingAdmission(admission.Create, obj, nil)
 	}
 	name := a.name
-	if r.Subresource == "" { // no path has said the name, and admission may have changed it
+	if r.Subresource == "" { // the name is not in the path, and admission may have changed it
 		if metadata, err = meta.Accessor(obj); err != nil {
 			return nil, apierrors.NewInternalError(err)
 		}
@@ -55,8 +54,8 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 	return action.Do(a.ctx, name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }
 
-// Review answers the object that was sent, such as a SubjectAccessReview. Nothing is stored, so
-// that of admission only webhooks are called, and only where the version of the process does so.
+// Review returns the answer to the object of the request, such as a SubjectAccessReview. Nothing is stored. Of admission
+// only webhooks are called, and only if the emulated release does so.
 func (p *Pipeline) Review(ctx context.Context, r Request, sent *Sent) (runtime.Object, error) {
 	decoded, err := sent.decode(ctx, &r, r.Version)
 	if err != nil {
@@ -82,7 +81,7 @@ func (p *Pipeline) Review(ctx context.Context, r Request, sent *Sent) (runtime.O
 	})
 }
 
-// Connect calls admission for a connection with the options, which are of the view's kind.
+// Connect calls admission for a connection. options are of the kind of view.
 func (p *Pipeline) Connect(ctx context.Context, r Request, view *resource.Version, options runtime.Object) error {
 	a := p.attempt(ctx, &r, r.Version)
 	if a.chain.Skips(a.version.Resource) {

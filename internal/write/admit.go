@@ -23,13 +23,12 @@ type admitted struct {
 	// require has conditions that must hold when the write commits: the definition and the
 	// namespace that the write was admitted with have not changed.
 	require []store.Precondition
-	// replaced says that a plugin has changed the object.
+	// replaced: a plugin has changed the object.
 	replaced bool
 }
 
-// mutatingAdmission is the first phase of admission, which may change a write, or deny it
-// before it is validated. The objects are of the kind that the write shows. For a create old is nil, for
-// a delete obj is nil.
+// mutatingAdmission is the first phase of admission, which may change a write or deny it before validation. The objects
+// are of the kind that the write shows. For a create old is nil, for a delete obj is nil.
 func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
 	res := a.version.Resource
 	if operation == admission.Create && res.Terminating {
@@ -54,9 +53,8 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 	return out, err
 }
 
-// namespaceLifecycle denies what the state of the namespace forbids, and returns
-// the record of the namespace. The record has no key if the namespace does not matter, and
-// the revision 0 if the namespace does not exist.
+// namespaceLifecycle denies a write that the state of its namespace forbids, and returns the record of the namespace.
+// The record has no key if the namespace does not matter, and the revision 0 if the namespace does not exist.
 func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runtime.Object) (store.Record, error) {
 	if a.p.WithoutNamespaceLifecycle {
 		return store.Record{}, nil
@@ -71,15 +69,15 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 			return record, err
 		}
 	}
-	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace, nil) // it looks at no options
+	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace, nil) // it does not read the options
 	return record, restadmission.NamespaceLifecycle(attributes, restadmission.Namespace{
 		Exists:      record.Revision != 0,
 		Terminating: hasTerminatingPhase(record.Value),
 	})
 }
 
-// hasTerminatingPhase reports whether the JSON of a namespace has the phase Terminating. Most namespaces do not have the
-// word at all, and are not parsed.
+// hasTerminatingPhase reports whether the JSON of a namespace has the phase Terminating. It parses the JSON only if that
+// contains the word.
 func hasTerminatingPhase(namespace string) bool {
 	const phase = string(corev1.NamespaceTerminating)
 	return strings.Contains(namespace, `"`+phase+`"`) && gjson.Get(namespace, "status.phase").Str == phase
@@ -117,7 +115,7 @@ func (a attempt) validateByChain(operation admission.Operation, obj, old runtime
 	return a.chain.Validate(a.ctx, a.admissionWrite(operation, after, before))
 }
 
-// admissionWrite makes the write as the admission chain takes it.
+// admissionWrite returns the write in the form of the admission chain.
 func (a attempt) admissionWrite(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
 	namespace := a.request.Namespace
 	if a.version.Resource.NamespaceOfItself {
@@ -127,14 +125,14 @@ func (a attempt) admissionWrite(operation admission.Operation, obj, old runtime.
 	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
 }
 
-// attributes describe the write to admission.
+// attributes returns the attributes of the write for admission.
 func (a attempt) attributes(operation admission.Operation, obj, old runtime.Object, kind schema.GroupVersionKind, namespace string,
 	options runtime.Object) admission.Attributes {
 	user, _ := apirequest.UserFrom(a.ctx)
 	name := a.name
 	if a.request.Collection {
 		name = ""
-	} else if name == "" && obj != nil { // the server has generated the name meanwhile, or not yet
+	} else if name == "" && obj != nil { // the generated name, if there is one yet
 		if m, err := meta.Accessor(obj); err == nil {
 			name = m.GetName()
 		}

@@ -7,9 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// allocate allocates what the object needs of the cluster, such as the cluster IP of a
-// Service. The caller calls done when the write has been committed, or has failed. For a
-// create current is nil.
+// allocate allocates cluster-wide values that the object needs, such as the cluster IP of a Service. The caller calls
+// done after the commit or the failure of the write. For a create current is nil.
 func (a attempt) allocate(obj, current runtime.Object) (done func(committed bool), err error) {
 	claims := a.version.Allocator
 	if claims == nil || a.request.Subresource != "" {
@@ -18,7 +17,7 @@ func (a attempt) allocate(obj, current runtime.Object) (done func(committed bool
 	return claims.Allocate(a.ctx, obj, current, a.request.isDryRun())
 }
 
-// release frees what a removed object had claimed.
+// release frees what a removed object had allocated.
 func (a attempt) release(record store.Record) {
 	claims := a.version.Allocator
 	if claims == nil {

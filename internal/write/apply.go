@@ -22,9 +22,9 @@ func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.De
 	return wanted, true, a.checkPatched(wanted.Object)
 }
 
-// appliedNew returns the function that makes the object which an Apply creates if there is
-// none. It returns nil for a subresource, where there must be an object, unless every update of the kind may create, as a real
-// server creates Services through their status, or an apply to the subresource may.
+// appliedNew returns a function that returns the object to create if an Apply finds none. It returns nil for a
+// subresource, whose object must exist, unless updates of the kind may create (a real server creates Services through
+// their status) or an apply to this subresource may.
 func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 	if name := a.request.Subresource; name != "" {
 		s := a.version.Subresource[name]
@@ -49,7 +49,7 @@ func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 	}
 }
 
-// merge merges an apply configuration into an object, which it does not alter.
+// merge merges an apply configuration into an object, and returns a new object.
 func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, error) {
 	configuration, flawless, err := parseConfiguration(change.Body)
 	if err != nil {
@@ -75,9 +75,9 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 	return obj, nil
 }
 
-// parseConfiguration reads an apply configuration, which is YAML. Flawless says that strict
-// decoding finds no mistake. Most configurations are JSON, which takes a tenth of the time
-// to read as JSON, and means the same in YAML unless strings or numbers are unusual.
+// parseConfiguration reads an apply configuration, which is YAML. flawless: strict decoding finds no mistake. Most
+// configurations are JSON, which takes a tenth of the time to read as JSON, and means the same in YAML unless strings or
+// numbers are unusual.
 func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless bool, err error) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	if isPlainYAML(body) {

@@ -11,14 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxMetadata is the largest number of labels of an object, and of annotations, finalizers,
-// owners and managers. A real server limits only the size of the body, and works for
-// seconds on a hundred thousand of them.
+// maxMetadata limits the number of labels of an object, and of annotations, finalizers, owners and managers. A real
+// server limits only the size of the body, and works for seconds on a hundred thousand of them.
 const maxMetadata = 10_000
 
-// isBounded refuses an object with excessive metadata, which is of the kind that the write shows. It
-// comes before the stages of a write that work on each piece of it. What a real server would refuse
-// after all its work, for its size, is refused in the same words.
+// isBounded rejects an object with excessive metadata. obj is of the kind that the write shows. It comes before the
+// stages that process each entry. Where a real server would reject the object for its size after all that work, the
+// message is the same.
 func (a attempt) isBounded(obj runtime.Object) error {
 	if !a.shownAs().Typed {
 		return a.isBoundedMap(obj.(*unstructured.Unstructured))
@@ -30,13 +29,13 @@ func (a attempt) isBounded(obj runtime.Object) error {
 	return a.refuseExcess(obj, name, n, size)
 }
 
-// isBoundedMap is isBounded for an object that is a map, as apply configurations are of all kinds.
+// isBoundedMap is isBounded for an object that is a map, such as an apply configuration of any kind.
 func (a attempt) isBoundedMap(u *unstructured.Unstructured) error {
 	name, n, size := excessiveMap(u)
 	return a.refuseExcess(u, name, n, size)
 }
 
-// refuseExcess words the error of an object with n entries in a field of its metadata; 0: there is none.
+// refuseExcess returns the error of an object with n entries of size bytes in a field of its metadata; nil if n is 0.
 func (a attempt) refuseExcess(obj runtime.Object, name string, n, size int) error {
 	switch {
 	case n == 0:
@@ -62,8 +61,8 @@ func (a attempt) invalidMetadata(obj runtime.Object, errs field.ErrorList) error
 	return apierrors.NewInvalid(kind, m.GetName(), errs)
 }
 
-// excessive returns a field of an object's metadata that has more than maxMetadata entries, how
-// many it has, and how many bytes their texts take in the store, or 0 entries if there is none.
+// excessive returns a field of an object's metadata with more than maxMetadata entries, their number, and the bytes that
+// they take in the store. n is 0 if there is none.
 func excessive(obj runtime.Object) (name string, n, size int, err error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // charge, before the commit, and commitCharged, which commits the write together with what it changes in
 // quotas.
 type Quota interface {
-	// Charge evaluates a write by the quotas of its namespace, and returns what it changes in them.
+	// Charge evaluates a write by the quotas of its namespace, and returns the changes of the quotas.
 	Charge(ctx context.Context, u Use) (Charge, error)
 }
 
@@ -28,28 +28,28 @@ type Use struct {
 	// Attributes returns the write as the plugin ResourceQuota gets it; nil: the plugin does
 	// not get the write.
 	Attributes func() *restadmission.Write
-	// Was is the record that the write replaces or removes; the zero value for a create.
-	Was store.Record
-	// Is is the new state of the object, which is not to be altered; nil for a delete.
-	Is runtime.Object
+	// Old is the record that the write replaces or removes; the zero value for a create.
+	Old store.Record
+	// New is the new state of the object, which must not be altered; nil for a delete.
+	New runtime.Object
 }
 
-// Charge is what a write changes in quotas. It commits together with the write, so that a write
-// that is refused later changes none.
+// Charge has the changes of quotas by a write. They commit together with the write, so that a write that fails later
+// changes none.
 type Charge struct {
 	// Before are the updates that charge quotas before the write, and After those that release what the
 	// write no longer uses.
 	Before, After []store.Update
 	// Unmeasured are the keys of quotas that must be measured again after the write.
 	Unmeasured []string
-	// Keys is what the keys of the namespace's quotas begin with. Require has the conditions of the charge. If
-	// a quota has changed, the pipeline calls Charge again.
+	// Keys is the prefix of the keys of the namespace's quotas. Require has the conditions of the charge. If a quota has
+	// changed, the pipeline calls Charge again.
 	Keys    string
 	Require []store.Precondition
 }
 
-// use is a write that is about to commit. A create does not have a record, and a delete does not have an obj.
-// Current is the object that admission compared with in an update; nil: admission was not called.
+// use is a write before its commit. A create has no former record, a delete no obj. current is the object that admission
+// compared with in an update; nil: admission was not called.
 type use struct {
 	obj, current runtime.Object
 	former       store.Record
@@ -57,8 +57,8 @@ type use struct {
 
 func (u use) creates() bool { return u.former.Revision == 0 }
 
-// charge has the quotas of the namespace evaluate the new state of an object. It is the last stage before
-// the commit, as upstream's plugin ResourceQuota is the last one of admission.
+// charge evaluates the new state of an object by the quotas of the namespace. It is the last stage before the commit, as
+// ResourceQuota is the last of upstream's admission plugins.
 func (a attempt) charge(u use) (Charge, error) {
 	if a.p.quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
 		return Charge{}, nil
@@ -66,7 +66,7 @@ func (a attempt) charge(u use) (Charge, error) {
 	if a.request.MeasuresQuotaLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return Charge{}, nil
 	}
-	use := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Was: u.former, Is: u.obj}
+	use := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Old: u.former, New: u.obj}
 	switch {
 	case u.creates():
 		use.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Create, u.obj, nil) }
@@ -88,9 +88,9 @@ func (a attempt) charge(u use) (Charge, error) {
 	return Charge{}, errOvertaken
 }
 
-// commitCharged commits a write together with what it changes in quotas, and returns that. If a
-// quota has changed meanwhile, it charges the quotas again, maxAttempts times at most. It commits nothing
-// once the request has ended: its client may have another answer by now.
+// commitCharged commits a write together with its charge, and returns both. If a quota has changed meanwhile, it charges
+// the quotas again, at most maxAttempts times. It commits nothing after the request has ended, because its client may
+// have another answer.
 func (a attempt) commitCharged(u use, c Charge, commit func(Charge) (store.Record, error)) (store.Record, Charge, error) {
 	for range maxAttempts {
 		if err := a.inTime(); err != nil {
@@ -114,7 +114,7 @@ func (c Charge) commitWith(w store.Write) store.Write {
 	return w
 }
 
-// noted returns a commit, with what it has done to its quotas.
+// noted returns the commit with the quotas that it has updated.
 func (c Charge) noted(commit Commit) Commit {
 	commit.Charged, commit.Unmeasured = c.Keys != "", c.Unmeasured
 	return commit
@@ -126,9 +126,8 @@ func (c Charge) isOutdated(err error) bool {
 	return c.Keys != "" && errors.As(err, &changed) && strings.HasPrefix(changed.Key, c.Keys)
 }
 
-// Stage carries out an update without its commit. It returns the update of the store, which
-// another write commits together with itself; nil if nothing changes. The request must have a
-// Revision.
+// Stage carries out an update without its commit. It returns the update of the store, for another write to commit
+// together with its own; nil if nothing changes. The request must have a Revision.
 func (p *Pipeline) Stage(ctx context.Context, r Request) (*store.Update, error) {
 	var staged *store.Update
 	_, err := p.run(ctx, r, func(u store.Update) { staged = &u })

@@ -13,15 +13,14 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// maxObjectBytes is the size above which etcd refuses an object, and maxMessageBytes the size above
-// which its client does not send it.
+// maxObjectBytes is the largest object that etcd accepts, and maxMessageBytes the largest message that its client sends.
 const (
 	maxObjectBytes  = 1536 * 1024
 	maxMessageBytes = 2 * 1024 * 1024
 )
 
-// tooLargeError is an object above maxObjectBytes. A real server states the size of its message to
-// etcd, in which the object's key stands as well.
+// tooLargeError is the error of an object above maxObjectBytes. A real server states the size of its message to etcd,
+// which includes the key.
 type tooLargeError struct{ size int }
 
 func (e *tooLargeError) Error() string {
@@ -31,8 +30,8 @@ func (e *tooLargeError) Error() string {
 	return "etcdserver: request is too large"
 }
 
-// unkeptError says that the store's file has not taken a write, without the file's path, which is none of the
-// client's business.
+// unkeptError is the error of a write that could not be written to the store's file. It does not tell the client the
+// path of the file.
 type unkeptError struct{ *store.FileError }
 
 func (e unkeptError) Unwrap() error { return e.FileError }
@@ -44,7 +43,7 @@ func (e unkeptError) Error() string {
 	return "fakecluster cannot write to its data file: " + e.Err.Error() // etcd would end
 }
 
-// keeping words the error of a commit for clients.
+// keeping returns the error of a commit in the form for clients.
 func keeping(err error) error {
 	var unkept *store.FileError
 	if errors.As(err, &unkept) {
@@ -53,8 +52,8 @@ func keeping(err error) error {
 	return err
 }
 
-// commitCreate stores a new object that has been admitted and validated. If there is one of that
-// name, it fails with a store.ExistsError.
+// commitCreate stores a new object that has been admitted and validated. It fails with a store.ExistsError if the name
+// is taken.
 func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
 	uses := use{obj: obj.Object}
@@ -83,7 +82,7 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	return result, err
 }
 
-// dryRunCreate answers as if obj had been created.
+// dryRunCreate returns the Result of a dry run of a create.
 func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 	current, err := a.p.Store.Get(key)
 	switch {
@@ -108,9 +107,9 @@ func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require
 	return a.resultOf(stored, obj.Object, err)
 }
 
-// put is commitUpdate, and returns the new record of the object. In a dry run the record is
-// not in the store. The plugin ResourceQuota evaluates what the object uses beyond the current
-// one; if current is nil, it does not evaluate the write.
+// put is commitUpdate, but returns the new record of the object, which in a dry run is not in the store. The plugin
+// ResourceQuota evaluates what the object uses beyond the current one; if current is nil, it does not evaluate the
+// write.
 func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
 	uses := use{obj: obj.Object, current: current, former: record}
 	charged, err := a.charge(uses)
@@ -157,8 +156,7 @@ func (a attempt) commitDelete(record store.Record, obj runtime.Object, require [
 	return result, err
 }
 
-// drop is commitDelete, and also returns the record that watchers see. In a dry run that is
-// the present record.
+// drop is commitDelete, but also returns the record that watchers see. In a dry run that is the current record.
 func (a attempt) drop(record store.Record, obj runtime.Object, require []store.Precondition) (Result, store.Record, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -183,8 +181,8 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 	return result, gone, nil
 }
 
-// convertBack fails if a webhook cannot convert an object that is to be removed to the storage version. A real server
-// does so to compare the object, which it has from its cache, with the stored one.
+// convertBack fails if a webhook cannot convert the object to remove to the storage version. A real server converts it
+// to compare the object from its cache with the stored one.
 func (a attempt) convertBack(obj runtime.Object) error {
 	if a.version.Conversions == nil || a.version == a.version.Resource.Storage {
 		return nil
@@ -221,8 +219,8 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	return gone, nil
 }
 
-// encode makes the one encoding of a write: the object in the storage version, with the
-// given resourceVersion, which toStore replaces. Nothing alters the text of encoded.
+// encode encodes the object in the storage version, once for each write, with the given resourceVersion, which toStore
+// replaces. The text of encoded must not be altered.
 func (a attempt) encode(obj resource.Decoded, revision int64) (text string, encoded resource.Encoded, err error) {
 	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
@@ -230,7 +228,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(revision, 10))
 	if metadata.GetSelfLink() != "" && !a.request.isDryRun() {
-		metadata.SetSelfLink("") // a field that servers do not fill in any more
+		metadata.SetSelfLink("") // servers no longer set this field
 	}
 	if encoded, err = a.version.Resource.Storage.Codec.EncodeToStore(obj); err != nil {
 		return "", encoded, err
@@ -242,7 +240,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 	return string(encoded.Text), encoded, nil
 }
 
-// toStore makes the store's write of an encoded object.
+// toStore returns the store's write of an encoded object.
 func (a attempt) toStore(text string, filled bool, require []store.Precondition) store.Write {
 	return store.Write{
 		Make: func(revision int64) string {
@@ -255,9 +253,8 @@ func (a attempt) toStore(text string, filled bool, require []store.Precondition)
 	}
 }
 
-// remember stamps a committed object with its revision. If stored has what reading the
-// record would return, remember keeps that for the next write. Nothing alters either of them
-// afterwards.
+// remember sets the resourceVersion of a committed object. If stored is what reading the record would return, it goes
+// into the memory for the next write. Nothing may alter either of them afterwards.
 func (a attempt) remember(record store.Record, obj resource.Decoded, stored resource.Decoded) {
 	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
@@ -268,14 +265,13 @@ func (a attempt) remember(record store.Record, obj resource.Decoded, stored reso
 	if stored.Object == nil {
 		return
 	}
-	if metadata, err = meta.Accessor(stored.Object); err == nil { // of the object itself, or of a copy
+	if metadata, err = meta.Accessor(stored.Object); err == nil { // stored may be a copy of the object
 		metadata.SetResourceVersion(revision)
 		a.p.Memory.Remember(a.version.Resource.Storage, record, stored)
 	}
 }
 
-// result makes the Result of a write that has stored the object: the record as the version
-// of the request shows it.
+// result returns the Result of a write that has stored the object: the record in the version of the request.
 func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
 	text, err := view.Text(a.version, record)
 	if err != nil {
@@ -285,7 +281,7 @@ func (a attempt) result(record store.Record, obj runtime.Object) (Result, error)
 	return Result{Text: text, Object: obj, Stored: stored.Object}, err
 }
 
-// resultOf is result, unless the write has failed.
+// resultOf is result, but returns err if it is not nil.
 func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (Result, error) {
 	if err != nil {
 		return Result{}, err
@@ -293,8 +289,8 @@ func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (R
 	return a.result(record, obj)
 }
 
-// committed has the controllers do what follows a commit, even if the client goes away meanwhile. The
-// client does not get the warnings of these further writes.
+// committed calls the function of Follow, with a context that the client does not cancel. The client does not get the
+// warnings of further writes.
 func (a attempt) committed(c Commit) {
 	c.Resource, c.Namespace = a.version.Resource, a.request.Namespace
 	if a.p.follow != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Commit is what a write has committed.
+// Commit describes a committed write.
 type Commit struct {
 	Resource  *resource.Resource
 	Namespace string
@@ -14,8 +14,8 @@ type Commit struct {
 	Previous  store.Record // the zero value for a create
 	Deleted   bool
 
-	// Charged says that the commit has brought the quotas of the namespace up to date, except
-	// for those with the keys in Unmeasured, which have to be measured again.
+	// Charged: the commit has updated the quotas of the namespace, except those with the keys in Unmeasured, which must
+	// be measured again.
 	Charged    bool
 	Unmeasured []string
 }

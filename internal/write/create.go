@@ -14,11 +14,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// nameAttempts is how many generated names a create tries.
+// nameAttempts is the number of generated names that a create tries.
 const nameAttempts = 8
 
-// createNew carries out a Create: the name must be free. As on a real server, mutating admission comes once. What follows it is done again, on a
-// copy of the object, if a generated name is taken, and once without the managedFields if the object is too large for etcd.
+// createNew carries out a Create: the name must be free. As on a real server, mutating admission is called once. The
+// later stages are repeated on a copy of the object if a generated name is taken, and once without managedFields if the
+// object is too large for etcd.
 func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 	n := newObject{Decoded: obj, owners: beforeAdmission}
 	require, err := a.admitNew(&n)
@@ -45,7 +46,7 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 		case errors.As(err, &tooLarge) && !unmanaged:
 			unmanaged = true
 			metadata.SetManagedFields(nil)
-			metadata.SetResourceVersion("") // the encoding has one
+			metadata.SetResourceVersion("") // encoding has set one
 			n.Decoded = resource.Decoded{Object: n.Object}
 		case !generated || names == nameAttempts || !apierrors.IsAlreadyExists(err):
 			return result, err
@@ -55,24 +56,23 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 	}
 }
 
-// takenError is the error of a create whose name another object has.
+// takenError is the error of a create whose name is taken.
 type takenError struct{ *apierrors.StatusError }
 
 func (e *takenError) Unwrap() error { return e.StatusError }
 
-// NameIsTaken reports whether a create failed because an object of its name exists. It returns false for an
-// AlreadyExists of admission.
+// NameIsTaken reports whether a create failed because an object with its name exists. It returns false for an
+// AlreadyExists error of an admission plugin.
 func NameIsTaken(err error) bool {
 	var taken *takenError
 	return errors.As(err, &taken)
 }
 
-// alreadyExists returns the error of a name that is taken. The message says so if the other object is
-// being deleted.
+// alreadyExists returns the error for a name that is taken. The message mentions if the other object is being deleted.
 func (a attempt) alreadyExists(e *store.ExistsError, generateName string) error {
 	res := a.version.Resource
 	err := apierrors.NewAlreadyExists(res.GroupResource(), res.NameOf(e.Key))
-	if generateName != "" { // also if the object had a name, as upstream
+	if generateName != "" { // even if the object had a name, as upstream does
 		err = apierrors.NewGenerateNameConflict(res.GroupResource(), res.NameOf(e.Key), 1)
 	}
 	if gjson.Get(e.Current.Value, "metadata.deletionTimestamp").Exists() {
@@ -81,9 +81,8 @@ func (a attempt) alreadyExists(e *store.ExistsError, generateName string) error 
 	return &takenError{err}
 }
 
-// receiveNew checks the metadata of an object to create. Unlike that of a create, the metadata of an update that
-// creates has been compared with the request already, and keeps what the client must not set until admission has seen
-// it.
+// receiveNew checks the metadata of an object to create. If the request is an update, its metadata has already been
+// checked, and keeps fields that a client cannot set until after admission.
 func (a *attempt) receiveNew(n newObject) (metav1.Object, error) {
 	if !n.updates {
 		return a.receive(n.Object, false)
@@ -95,7 +94,7 @@ func (a *attempt) receiveNew(n newObject) (metav1.Object, error) {
 	return metadata, nil
 }
 
-// fillMetadata sets the metadata that the server generates, whatever admission has made of it.
+// fillMetadata sets the metadata that the server generates. It overwrites what admission has set.
 func (a attempt) fillMetadata(metadata metav1.Object, n newObject) error {
 	if n.updates {
 		if _, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err != nil {
@@ -111,7 +110,7 @@ func (a attempt) fillMetadata(metadata metav1.Object, n newObject) error {
 	}
 	name := a.p.Random.Name(base)
 	if a.version.Strategy.GenerateName(base) == base {
-		name = base // the names of the kind have a meaning, as those of IPAddresses do
+		name = base // names of the kind have a meaning, as those of IPAddresses
 	}
 	metadata.SetName(name)
 	return nil

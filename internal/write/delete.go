@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// remove carries out a Delete. If a finalizer, content or a grace period holds the object
-// back, remove marks it as being deleted, once. It alters the options of the attempt.
+// remove carries out a Delete. If a finalizer, content or a grace period delays the deletion, remove sets the
+// deletionTimestamp, once. It alters the options of the attempt.
 func (a attempt) remove() (Result, error) {
 	options := a.deletion
 	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
@@ -31,8 +31,8 @@ func (a attempt) remove() (Result, error) {
 	}
 	content := a.version.ContentFirst
 	if a.request.Collection {
-		// The delete of a collection of definitions is not upstream's own delete of definitions, but the one of every kind: it removes
-		// them at once, and leaves their objects, which are there again with the same definition.
+		// Upstream deletes a collection of definitions as objects of any other kind: it removes them at once and leaves
+		// their objects, which reappear with the same definition.
 		content = nil
 	}
 	if content != nil {
@@ -53,8 +53,8 @@ func (a attempt) remove() (Result, error) {
 		return Result{}, err
 	}
 	if pending || content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
-		// The deletion has begun and waits. Like upstream, answer with the present object,
-		// without a write and without admission.
+		// The object is already being deleted. As upstream does, return the current object, without a write and without
+		// admission.
 		return a.result(record, obj)
 	}
 	require, err := a.admitDelete(current.Object)
@@ -74,8 +74,8 @@ func (a attempt) remove() (Result, error) {
 			if a.request.isDryRun() {
 				return a.removeEmptied()
 			}
-			// Upstream gives up an update that would take the finalizers. Its removal then has the resourceVersion of an object that was
-			// never read as its precondition, if the client has one, and is admitted once more.
+			// Upstream skips an update that would remove the finalizers. Its removal is then admitted once more, and
+			// compares a resourceVersion in the client's preconditions with that of an empty object.
 			if p := options.Preconditions; p != nil && p.ResourceVersion != nil {
 				return Result{}, a.invalidObject(a.version.Resource.KeyInEtcd(a.request.Namespace, a.request.Name), fmt.Sprintf(
 					"Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: %v", metadata.GetResourceVersion()))
@@ -94,8 +94,8 @@ func (a attempt) remove() (Result, error) {
 	if err != nil || len(finalizers) > 0 || *options.GracePeriodSeconds > 0 {
 		return a.resultOf(marked, obj, err)
 	}
-	// Nothing holds the object back. Still, upstream first records that the deletion is
-	// graceful and over, and watchers see that.
+	// Nothing delays the deletion. Still, upstream first writes that the deletion is graceful and over, and watchers see
+	// that.
 	if a.request.isDryRun() {
 		result, err := a.result(marked, obj)
 		result.Deleted = true
@@ -108,11 +108,11 @@ func (a attempt) remove() (Result, error) {
 		return Result{}, err
 	}
 	a.marked.Deleted = true
-	return a.removeNow(marked, obj.DeepCopyObject(), require) // others have obj by now
+	return a.removeNow(marked, obj.DeepCopyObject(), require) // obj is shared by now
 }
 
-// requireUID adds to the options that the object has its present uid, as the storages of Namespaces and
-// definitions do before they call admission.
+// requireUID adds the object's uid to the preconditions, as upstream's storages of Namespaces and definitions do before
+// they call admission.
 func requireUID(options *metav1.DeleteOptions, current runtime.Object) error {
 	metadata, err := meta.Accessor(current)
 	if err != nil {
@@ -126,9 +126,9 @@ func requireUID(options *metav1.DeleteOptions, current runtime.Object) error {
 	return nil
 }
 
-// endedElsewhere reports whether an attempt of this request has marked the object as deleted, and another client, such
-// as the kubelet of a pod, has removed it since then. Like upstream, this delete succeeds then. An object that
-// has the name by now stays.
+// endedElsewhere reports whether an earlier attempt of this request has set the deletionTimestamp, and another client,
+// such as a kubelet, has removed the object since then. The delete then succeeds, as upstream. A new object with the
+// name stays.
 func (a attempt) endedElsewhere(current runtime.Object, err error) bool {
 	if a.marked == nil || a.marked.Object == nil {
 		return false
@@ -141,8 +141,8 @@ func (a attempt) endedElsewhere(current runtime.Object, err error) bool {
 	return wasErr == nil && isErr == nil && before.GetUID() != after.GetUID()
 }
 
-// admitDelete calls admission for the deletion of an object, which it does not alter.
-// require has conditions that must hold when the deletion commits.
+// admitDelete calls admission for the deletion of an object. It does not alter the object. require has conditions that
+// must hold when the deletion commits.
 func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, err error) {
 	if !a.chain.Empty() {
 		obj = obj.DeepCopyObject()
@@ -154,8 +154,7 @@ func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, 
 	return admitted.require, a.validatingAdmission(admission.Delete, nil, obj)
 }
 
-// removeNow removes an object, which it alters. The Result has the object at the revision of the
-// removal.
+// removeNow removes an object. It alters obj. The Result has the object at the revision of the removal.
 func (a attempt) removeNow(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
 	result, gone, err := a.drop(record, obj, require)
 	if err != nil {
@@ -170,9 +169,8 @@ func (a attempt) removeNow(record store.Record, obj runtime.Object, require []st
 	return result, nil
 }
 
-// removeEmptied answers a dry run of a delete that takes away the finalizers of an object and then the
-// object. Upstream answers with the object that its update would have filled in, and a dry run of that fills
-// in nothing.
+// removeEmptied returns the Result of a dry run of a delete that removes the finalizers of an object and then the
+// object. Upstream returns the object that its update would have filled in; a dry run leaves it empty.
 func (a attempt) removeEmptied() (Result, error) {
 	empty := a.version.Codec.New()
 	text, err := a.version.Codec.Encode(empty)
@@ -182,7 +180,7 @@ func (a attempt) removeEmptied() (Result, error) {
 	return Result{Text: string(text), Object: empty, Deleted: true, Shown: true}, nil
 }
 
-// markAsDeleting marks an object that finalizers hold back as being deleted.
+// markAsDeleting marks an object with finalizers as being deleted.
 func markAsDeleting(metadata metav1.Object, now metav1.Time) {
 	marked := metadata.GetDeletionTimestamp()
 	if marked == nil && metadata.GetGeneration() > 0 {

@@ -12,9 +12,8 @@ type detached struct{ context.Context }
 
 func detach(ctx context.Context) context.Context { return Detached(context.WithoutCancel(ctx)) }
 
-// Detached returns the context of a write that the server makes for a client's request. It ends
-// with the request. The write is not part of the request's audit event, and the client does not
-// get its warnings.
+// Detached returns the context for a write of the server during a client's request. It ends with the request. The write
+// is not part of the request's audit event, and the client does not get its warnings.
 func Detached(ctx context.Context) context.Context { return detached{ctx} }
 
 // Value implements context.Context.

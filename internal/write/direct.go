@@ -32,7 +32,7 @@ func (a attempt) dropDirectly(change Drop) (Result, error) {
 	return a.removeNow(record, a.version.Codec.Copy(current.Object), nil)
 }
 
-// loadOrNotFound is load that fails with the error for clients if the object does not exist.
+// loadOrNotFound is load, with the error for clients if the object does not exist.
 func (a attempt) loadOrNotFound() (store.Record, resource.Decoded, error) {
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {

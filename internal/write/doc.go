@@ -1,5 +1,4 @@
-// Package write is the one way in which objects change: the pipeline of a create, an update
-// or a delete, and its commit.
+// Package write has the pipeline through which all objects change: create, update, delete, and their commit.
 //
 // A Pipeline takes a Request, which says what to do with which object, and returns a
 // Result. The verbs of the API and the server's own controllers make the same requests. The
@@ -14,22 +13,19 @@
 // A create can be read in this order:
 //
 //   - retry.go has Run, which makes attempts until one is not overtaken by another write.
-//   - pipeline.go has an attempt: run decodes the object that was sent (object.go), createNew (create.go) makes the error for a
-//     name that is taken, and create has the stages from top to bottom. update stands below it.
+//   - pipeline.go has an attempt: run decodes the object of the request (object.go), createNew (create.go) retries generated names, and create has the stages from top to bottom. update follows it.
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, allocate.go, prepare.go (the kind's strategy, which also
 //     validates).
 //   - commit.go charges the quotas (charge.go), encodes the object, writes it to the store, and
 //     calls Committed for what follows.
 //
-// An update adds load.go, and what makes the wanted object: update.go, patch.go or apply.go.
-// delete.go has the stages of a delete. strictdecoding.go is about fieldValidation, which is about
-// unknown and duplicate fields only.
+// An update adds load.go, and update.go, patch.go or apply.go for the wanted object. delete.go has the stages of a
+// delete. strictdecoding.go implements fieldValidation, which concerns unknown and duplicate fields only.
 //
-// A subresource that shows the object as another kind (scale) adds two stages to an update.
-// First the current object is projected: the request changes the projection, and field
-// management and admission see it. Then the changed projection is written into a copy of
-// the object, which goes the rest of the way.
+// A subresource that shows the object as another kind (scale) adds two stages to an update. First the current object is
+// projected: the request changes the projection, and field management and admission see it. Then the changed projection
+// is written into a copy of the object, which passes the remaining stages.
 //
 // # Attempts
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// manageFields makes the manager of the write the owner of what differs between the object,
-// which it alters, and the current one, which is empty for a create.
+// manageFields makes the manager of the write the owner of the fields that differ between obj and current. It alters
+// obj. For a create current is empty.
 func (a attempt) manageFields(obj, current resource.Decoded) (resource.Decoded, error) {
 	if current.Object == nil {
 		current.Object = a.shownAs().Codec.New()

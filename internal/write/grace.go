@@ -12,12 +12,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// beforeDelete checks the preconditions of a delete, and reports whether the kind deletes the
-// object gracefully: a Pod on a node is marked, and its kubelet deletes it once its containers
-// have ended. graceful says that obj has been marked, pending that it was marked before and
-// stays as it is. It alters the object and the options.
+// beforeDelete checks the preconditions of a delete, and reports whether the kind deletes the object gracefully: a Pod
+// on a node is marked, and its kubelet deletes it once its containers have ended. graceful: obj has been marked.
+// pending: it was marked before and is unchanged. It alters the object and the options.
 //
-// It is upstream's registry/rest.BeforeDelete, by the clock of the cluster.
+// It follows upstream's registry/rest.BeforeDelete, with the clock of the cluster.
 func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions) (graceful, pending bool, err error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -35,7 +34,7 @@ func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	} else if shortened := marked.Add(seconds(period - *had)); shortened.After(ends.Time) {
 		ends = metav1.NewTime(shortened)
 	} else if shortened.Before(ends.Time) && period != 0 {
-		period = 1 // it is over, but the kubelet has to end the pod
+		period = 1 // the grace period is over, but the kubelet has to end the pod
 	}
 	metadata.SetDeletionTimestamp(&ends)
 	metadata.SetDeletionGracePeriodSeconds(&period)

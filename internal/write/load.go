@@ -8,9 +8,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// load reads the current object in the version of the request. The object is shared, and
-// the caller must not alter it. If it does not exist, the error is store.ErrNotFound; if it
-// does not have the Revision of the request, a store.ConflictError.
+// load reads the current object in the version of the request. The object is shared, and the caller must not alter it.
+// It fails with store.ErrNotFound if the object does not exist, and with a store.ConflictError if it does not have the
+// Revision of the request.
 func (a attempt) load() (store.Record, resource.Decoded, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))
 	if err != nil {
@@ -32,16 +32,15 @@ func (a attempt) load() (store.Record, resource.Decoded, error) {
 	return record, current, err
 }
 
-// mayUseCache reports whether a write may begin with what a webhook has converted before, as on a real server, where
-// updates begin with the object in the cache. A delete and a dry run read the object first.
+// mayUseCache reports whether a write may start from an earlier result of a conversion webhook. On a real server updates
+// start from the watch cache, and a delete or a dry run reads the object from etcd.
 func (a attempt) mayUseCache() bool {
 	_, deletes := a.request.Change.(Delete)
 	return a.version.Conversions != nil && !deletes && !a.request.isDryRun()
 }
 
-// notFound returns the error of a write whose object does not exist; err is the error of
-// load. If the request has a Revision, that is err itself, so that Run fails with
-// ErrObsolete.
+// notFound returns the error of a write whose object does not exist. err is the error of load; it is returned unchanged
+// if the request has a Revision, so that Run fails with ErrObsolete.
 func (a attempt) notFound(err error) error {
 	if a.request.Revision != 0 {
 		return err

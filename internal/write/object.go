@@ -14,20 +14,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Object is the object of a Create or a Replace: Sent by a client, or Made by the server itself.
+// Object is the object of a Create or a Replace: a Sent of a client, or a Made of the server itself.
 type Object interface {
 	// in returns the object in a version. Each call returns a new object, which the pipeline may alter.
 	in(ctx context.Context, r *Request, v *resource.Version) (resource.Decoded, error)
 }
 
-// Made makes an object in a version. Each call makes a new one, which the pipeline may alter.
+// Made returns an object in a version. Each call returns a new one, which the pipeline may alter.
 type Made func(v *resource.Version) (resource.Decoded, error)
 
 func (m Made) in(_ context.Context, _ *Request, v *resource.Version) (resource.Decoded, error) {
 	return m(v)
 }
 
-// Sent is an object as a client has sent it. It does not change. Each attempt at a write decodes it again.
+// Sent is an encoded object of a client. It is immutable. Each attempt at a write decodes it again.
 type Sent struct {
 	Body []byte
 	// MediaType is one of those of the Serializer of the version.
@@ -72,8 +72,8 @@ func (s *Sent) decode(ctx context.Context, r *Request, v *resource.Version, also
 	return obj, nil
 }
 
-// decodeError says what is wrong with the body. The object is what strict decoding has made of it, or nil. As on a real
-// server, an unstructured object is then wanted to be of the kind that the body itself names.
+// decodeError returns the error for a body that cannot be decoded. obj is the result of strict decoding, or nil. As on a
+// real server, the message for an unstructured object wants the kind that the body itself has.
 func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, obj runtime.Object, body []byte) error {
 	want := v.Kind().Kind
 	if obj != nil && !v.Typed {

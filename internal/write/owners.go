@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// The ends of the warning about duplicate owner references, which say when they were found.
+// The texts in the warning about duplicate owner references for when they were found.
 const (
 	beforeAdmission = ""
 	afterAdmission  = " after mutating admission happens"
@@ -29,7 +29,7 @@ func dropDuplicateOwnersOf(ctx context.Context, obj runtime.Object, when string)
 	return nil
 }
 
-// dropDuplicateOwners leaves each owner reference once, and warns of the others.
+// dropDuplicateOwners removes duplicate owner references, and warns about them.
 func dropDuplicateOwners(ctx context.Context, metadata metav1.Object, when string) {
 	owners := metadata.GetOwnerReferences()
 	if len(owners) < 2 {

@@ -30,7 +30,7 @@ const maxJSONPatchCopyBytes = 3 * 1024 * 1024
 
 func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
 
-// patch applies a Patch to the current object, as the write shows it.
+// patch applies a Patch to the current object in the form that the write shows.
 func (a attempt) patch(p Patch, shown resource.Decoded) (wanted resource.Decoded, managed bool, err error) {
 	if p.Type == types.StrategicMergePatchType {
 		wanted.Object, err = a.patchStrategically(p, shown.Object)
@@ -91,8 +91,8 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 	return obj, a.reportDecodingErrors(p, complaints, func() string { return string(after) })
 }
 
-// reportDecodingErrors warns of unknown and duplicate fields, or refuses the patch because of them, as
-// fieldValidation says.
+// reportDecodingErrors warns about unknown and duplicate fields, or rejects the patch because of them, depending on
+// fieldValidation.
 func (a attempt) reportDecodingErrors(p Patch, complaints []error, patched func() string) error {
 	if len(complaints) == 0 || !reportsStrictErrors(p.Validation) {
 		return nil
@@ -146,8 +146,8 @@ func applyOperations(p Patch, before []byte) (after []byte, complaints []error, 
 	return after, complaints, nil
 }
 
-// applied returns the object after the operations of a JSON patch. The library panics at some that cannot be
-// carried out, such as a replacement of the whole object without a value; they are refused like the others.
+// applied returns the object after the operations of a JSON patch. The library panics for some invalid ones, such as a
+// replacement of the whole object without a value; these are rejected like others.
 func applied(operations jsonpatch.Patch, before []byte) (after []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -163,7 +163,7 @@ func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(422, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
-// mergeJSON applies a merge patch. The patch library applies those that are not plain JSON, and words the errors.
+// mergeJSON applies a merge patch. It uses the patch library for patches that are not plain JSON, and for errors.
 func mergeJSON(p Patch, before string) (after []byte, complaints []error, err error) {
 	if after, ok := json.MergePatch(before, string(p.Body)); ok {
 		return after, nil, nil
@@ -181,9 +181,8 @@ func mergeJSON(p Patch, before string) (after []byte, complaints []error, err er
 	return after, complaints, err
 }
 
-// mergeObjects applies a merge patch to a decoded custom object, without a detour through JSON.
-// Ok is false if anything about the patch or its outcome is unusual. Then mergeJSON applies
-// the patch, or words the error.
+// mergeObjects applies a merge patch to a decoded custom object, without a detour through JSON. ok is false if anything
+// about the patch or its result is unusual; mergeJSON then applies the patch or returns the error.
 func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {
 	patch, plain := json.Decode(string(p.Body))
 	if !plain {
@@ -224,11 +223,10 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	return obj, a.reportDecodingErrors(p, complaints, func() string { return printedPatch(patch) })
 }
 
-// printedPatch is a patch as upstream shows it in an error: as the merge has left it, without the directives and the
-// nulls that it has taken out.
+// printedPatch returns a patch as upstream prints it in an error: after the merge, which removes directives and nulls.
 func printedPatch(patch map[string]any) string { return fmt.Sprintf("%+v", patch) }
 
-// strategicMergeError answers 400 to a malformed patch and 422 to one that does not fit the
+// strategicMergeError returns the error for a strategic merge patch: 400 if it is malformed, 422 if it does not fit the
 // object.
 func strategicMergeError(err error, patch map[string]any) error {
 	for _, bad := range []error{

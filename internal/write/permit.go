@@ -2,8 +2,7 @@ package write
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// mayWrite refuses an object by which the user would grant more than that user may. The current
-// object is nil for a create.
+// mayWrite rejects an object with which the user would grant more rights than the user has. current is nil for a create.
 func (a attempt) mayWrite(obj, current runtime.Object) error {
 	if a.version.MayWrite == nil || a.request.Subresource != "" {
 		return nil
@@ -11,8 +10,7 @@ func (a attempt) mayWrite(obj, current runtime.Object) error {
 	return a.version.MayWrite(a.ctx, obj, current)
 }
 
-// mayCreate refuses an update or an apply that creates an object, if the user may only change
-// objects.
+// mayCreate rejects an update or an apply that would create an object, if the user may not create it.
 func (a attempt) mayCreate() error {
 	if a.p.MayCreate == nil {
 		return nil

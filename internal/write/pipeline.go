@@ -25,42 +25,41 @@ import (
 // change once it is in use.
 type Pipeline struct {
 	Store *store.Store
-	// Memory has the objects of the store decoded.
+	// Memory has decoded objects of the store.
 	Memory *resource.Memory
-	// Now is the time that objects are stamped with.
+	// Now is the clock for the times of objects.
 	Now    func() metav1.Time
 	Random *Random
-	// Namespaces is the resource whose objects other objects are in.
+	// Namespaces is the resource of Namespaces.
 	Namespaces *resource.Resource
 	// WithoutNamespaceLifecycle lets objects be written into namespaces that do not
 	// exist or are being deleted.
 	WithoutNamespaceLifecycle bool
 
-	// Registry returns the kinds that are served, after it has brought them up to date
-	// with the definitions in the store.
+	// Registry returns the served kinds, up to date with the definitions in the store.
 	Registry func() (*resource.Registry, error)
-	// Chain returns the admission plugins, policies and webhooks that apply at present.
+	// Chain returns the current admission chain: plugins, policies, webhooks and functions.
 	Chain func() *restadmission.Chain
 	// Cluster reads the state of the cluster for admission.
 	Cluster restadmission.Cluster
-	// MayCreate rejects an update or an apply that creates an object if the client does not have the
-	// right to create it; nil: every client has it.
+	// MayCreate rejects an update or an apply that would create an object if the user may not create it; nil: all users
+	// may.
 	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
 
-	follow func(ctx context.Context, c Commit) // of Follow; nil: nothing follows
-	quota  Quota                               // of Limit; nil: no limit
+	follow func(ctx context.Context, c Commit) // set by Follow; may be nil
+	quota  Quota                               // set by Limit; nil: no quotas
 }
 
-// Follow has a function called after each commit, before the write returns, with a context that the client does not cancel. The
-// function may write in turn. Follow must be called before the first write.
+// Follow sets a function that is called after each commit, before the write returns, with a context that the client does
+// not cancel. The function may write. Call Follow before the first write.
 func (p *Pipeline) Follow(committed func(ctx context.Context, c Commit)) { p.follow = committed }
 
-// Limit limits what the objects of a namespace use. The quota may write in turn. Limit must be called before the first write.
+// Limit sets the quotas of namespaces. The quota may write. Call Limit before the first write.
 func (p *Pipeline) Limit(q Quota) { p.quota = q }
 
-// attempt is one attempt at a write: the request, and what it depends on. It is passed by
-// value, so a stage cannot change what its caller sees. Two fields are set later: receive takes the
-// name from the object in the body, if the request does not have one, and run copies the options of a delete.
+// attempt is one attempt at a write: the request with everything that it depends on. It is passed by value, so a stage
+// cannot change what its caller sees. Two fields are set later: receive takes the name from the object in the body, if
+// the request does not have one, and run copies the options of a delete.
 type attempt struct {
 	p       *Pipeline
 	request *Request
@@ -76,17 +75,15 @@ type attempt struct {
 	// name is the object's name as admission sees it; empty if the server has not
 	// generated it yet.
 	name string
-	// unmanaged says that the object is stored without its managedFields, because with them it
-	// is too large.
+	// unmanaged: the object is stored without its managedFields, because it is too large with them.
 	unmanaged bool
-	// deletion has the options of a delete, with what the kind has made of them: admission sees the grace period
-	// of a Pod.
+	// deletion has the options of a delete after the kind has changed them: admission sees the grace period of a Pod.
 	deletion *metav1.DeleteOptions
 	// observe gets the reports of the stages.
 	observe *observe.Write
-	// stage takes an update in place of the store; nil: the store takes it.
+	// stage receives an update in place of the store; nil: the store commits it.
 	stage func(store.Update)
-	// marked has the object once an attempt has marked it as deleted without a grace period. The attempts of a
+	// marked has the object after an attempt has set its deletionTimestamp without a grace period. The attempts of a
 	// request share it.
 	marked *Result
 }
@@ -121,7 +118,7 @@ func (a attempt) run() (Result, error) {
 	case Patch:
 		return a.update(edit{
 			change: func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
-			owners: afterAdmission, // as a real server, which looks for them here in a patch
+			owners: afterAdmission, // as a real server does for a patch
 		})
 	case Apply:
 		return a.update(edit{
@@ -134,29 +131,28 @@ func (a attempt) run() (Result, error) {
 	case Drop:
 		return a.dropDirectly(change)
 	}
-	return Result{}, fmt.Errorf("a write without a change: %T", a.request.Change)
+	return Result{}, fmt.Errorf("unknown type of a change: %T", a.request.Change)
 }
 
-// inTime fails if the context has ended. A stage that does not look at the context takes a
-// time that is bounded by the size of the object; the write calls inTime between such
-// stages.
+// inTime returns an error if the context has ended. The write calls it between stages that do not check the context; the
+// time of such a stage is bounded by the size of the object.
 func (a attempt) inTime() error { return a.ctx.Err() }
 
 // newObject is an object to create.
 type newObject struct {
 	resource.Decoded
-	// managed says that the managedFields of the object already include this write.
+	// managed: the managedFields of the object already include this write.
 	managed bool
-	// owners says when duplicate ownerReferences of the object are looked for.
+	// owners is the text in the warning about duplicate ownerReferences.
 	owners string
-	// updates says that the request is an update or an apply. Such an object is stored under the name of the
-	// request, whatever admission makes of its name, and may have a resourceVersion. The metadata that a
-	// client cannot set is removed only after admission.
+	// updates: the request is an update or an apply. The object is stored under the name of the request, even if
+	// admission changes its name, and may have a resourceVersion. Metadata that a client cannot set is removed only
+	// after admission.
 	updates bool
 }
 
-// receive removes the metadata that a client cannot set from the object in the body, unless keepsMetadata is
-// true. It fails if the object is in another namespace than the request, and sets the namespace if it is empty.
+// receive removes metadata that a client cannot set from the object of the request, unless keepsMetadata is true. It
+// sets an empty namespace to that of the request, and fails for any other namespace.
 func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -171,7 +167,7 @@ func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object
 	return metadata, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
 }
 
-// create commits a new object, which it alters.
+// create carries out the create of an object. It alters the object.
 func (a attempt) create(n newObject) (Result, error) {
 	require, err := a.admitNew(&n)
 	if err != nil {
@@ -180,7 +176,8 @@ func (a attempt) create(n newObject) (Result, error) {
 	return a.storeNew(n, require)
 }
 
-// admitNew is the first half of a create, until mutating admission. It alters the object, and returns the conditions of its commit.
+// admitNew is the first half of a create, up to mutating admission. It alters the object, and returns the conditions for
+// the commit.
 func (a *attempt) admitNew(n *newObject) (require []store.Precondition, err error) {
 	// Its size, and the metadata that a client cannot set.
 	if err := a.isBounded(n.Object); err != nil {
@@ -236,8 +233,7 @@ func (a attempt) storeNew(n newObject, require []store.Precondition) (result Res
 		return Result{}, err
 	}
 
-	// What the object claims of the cluster, then the kind's strategy, which prepares the object
-	// and validates it.
+	// Allocation of cluster-wide values, then the kind's strategy, which prepares and validates the object.
 	committed := false
 	a.observe.Preparing(n.Object)
 	done, err := a.allocate(n.Object, nil)
@@ -279,18 +275,17 @@ func (a attempt) storeNew(n newObject, require []store.Precondition) (result Res
 	return result, err
 }
 
-// edit is how an update changes an object.
+// edit describes how an update changes an object.
 type edit struct {
 	// uid is the uid that the current object must have; empty: any.
 	uid types.UID
-	// change makes the wanted object from the current one, in the kind that the write shows. It
-	// must not alter the current one. managed is as in newObject.
+	// change returns the wanted object for the current one, in the kind that the write shows. It must not alter the
+	// current one. managed is as in newObject.
 	change func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
-	// create makes the object to create if none exists; nil: then the update
-	// fails.
+	// create returns the object to create if none exists; nil: the update then fails.
 	create func() (newObject, error)
-	// owners says when duplicate ownerReferences of the wanted object are looked for. Those of a Replace are dropped before the
-	// update begins.
+	// owners is the text in the warning about duplicate ownerReferences of the wanted object. A Replace drops them
+	// before the update begins.
 	owners string
 }
 
@@ -361,8 +356,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// What the object claims of the cluster, then the kind's strategy, which prepares the object
-	// and validates it.
+	// Allocation of cluster-wide values, then the kind's strategy, which prepares and validates the object.
 	committed := false
 	a.observe.Preparing(obj.Object)
 	done, err := a.allocate(obj.Object, current.Object)
@@ -387,8 +381,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// The commit. It is a delete if the update takes the last finalizer of an object that is being
-	// deleted.
+	// The commit. It is a delete if the update removes the last finalizer of an object that is being deleted.
 	a.observe.Changed(obj.Object, current.Object)
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)

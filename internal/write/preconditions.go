@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// checkUID refuses to update an object that has replaced the intended one. No object, nil, does not have a uid.
+// checkUID rejects an update of an object with another uid. current is nil if no object exists.
 func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 	var found types.UID
 	if current != nil {
@@ -36,14 +36,13 @@ func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 	return a.invalidObject(key, fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, found))
 }
 
-// invalidObject returns the conflict that upstream's storage makes of an object at a key, if it is not as
-// the request needs it.
+// invalidObject returns the Conflict of upstream's storage for an object that does not meet a precondition.
 func (a attempt) invalidObject(key, message string) error {
 	return apierrors.NewConflict(a.version.Resource.GroupResource(), a.request.Name, storage.NewInvalidObjError(key, message))
 }
 
-// checkPreconditions refuses to delete another object, or another state of it, than the client
-// means. mismatch begins the words.
+// checkPreconditions rejects a delete if the object has another uid or resourceVersion than the client expects. mismatch
+// is the beginning of the message.
 func (a attempt) checkPreconditions(p *metav1.Preconditions, current runtime.Object, mismatch string) error {
 	metadata, err := meta.Accessor(current)
 	if p == nil || err != nil {
@@ -59,8 +58,8 @@ func (a attempt) checkPreconditions(p *metav1.Preconditions, current runtime.Obj
 	return nil
 }
 
-// checkResourceVersion refuses an update of a state that the client has not seen. Without a
-// resourceVersion it accepts the update for kinds that allow unconditional updates.
+// checkResourceVersion rejects an update with another resourceVersion than the current one. Without a resourceVersion it
+// accepts the update for kinds that allow unconditional updates.
 func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) error {
 	versioner := storage.APIObjectVersioner{}
 	seen, err := versioner.ObjectResourceVersion(obj)
@@ -82,8 +81,7 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 	})
 }
 
-// unlessRedefined returns the preconditions of the request, and that the definition of the
-// kind is still the same when the write commits.
+// unlessRedefined returns the preconditions of the request, and one that the definition of the kind has not changed.
 func (a attempt) unlessRedefined() []store.Precondition {
 	definition := a.version.Resource.Definition
 	if definition.Key == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// prepareAndValidateCreate lets the strategy prepare a new object, and validates it. It is upstream's
-// registry/rest.BeforeCreate, except that it skips the validation of metadata that MetadataIsValid
-// accepts. For objects that are maps, that takes as long as the schema does.
+// prepareAndValidateCreate calls the strategy to prepare a new object and to validate it. It follows upstream's
+// registry/rest.BeforeCreate, but skips the validation of metadata that MetadataIsValid accepts. For objects that are
+// maps, that validation takes as long as the one by the schema.
 func (a attempt) prepareAndValidateCreate(created *resource.Decoded) error {
 	obj, strategy := created.Object, a.version.Strategy
 	metadata, err := meta.Accessor(obj)
@@ -45,13 +45,13 @@ func (a attempt) prepareAndValidateCreate(created *resource.Decoded) error {
 	return nil
 }
 
-// prepareAndValidateUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
-// object, and validates it. It is upstream's registry/rest.BeforeUpdate, except that it
-// skips the validation of metadata that MetadataIsValid accepts.
+// prepareAndValidateUpdate restores metadata that clients cannot change, and calls the strategy to prepare the object
+// and to validate it. It follows upstream's registry/rest.BeforeUpdate, but skips the validation of metadata that
+// MetadataIsValid accepts.
 func (a attempt) prepareAndValidateUpdate(updated *resource.Decoded, from resource.Decoded) error {
 	obj, current := updated.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
-	strategy := a.informedStrategy(resource.Informed{Facts: &updated.Facts, Was: from.Facts, ValidMetadata: isValid})
+	strategy := a.informedStrategy(resource.Informed{Facts: &updated.Facts, Former: from.Facts, ValidMetadata: isValid})
 	if !isValid {
 		return registryrest.BeforeUpdate(strategy, a.ctx, obj, current)
 	}
@@ -98,8 +98,8 @@ func (a attempt) informedStrategy(informed resource.Informed) registryrest.RESTU
 	return a.updateStrategy()
 }
 
-// statedKind returns the kind that an object states before its strategy prepares it: the strategy of a status puts it into the object that is
-// there. Errors of validation have this kind, and an object that states none fails.
+// statedKind returns the kind in an object before its strategy prepares it. Validation errors have this kind. It fails
+// for an object without a kind.
 func statedKind(typer runtime.ObjectTyper, obj runtime.Object) (schema.GroupKind, error) {
 	kinds, _, err := typer.ObjectKinds(obj)
 	if err != nil {

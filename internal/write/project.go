@@ -6,8 +6,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// shownAs returns the version of what the write changes: the object, the kind that the
-// subresource shows it as, or what was sent in its place.
+// shownAs returns the version of the object that the write changes: of the object itself, of its projection, or of the
+// body of an Act or Connect.
 func (a attempt) shownAs() *resource.Version {
 	switch {
 	case a.view != nil:
@@ -18,7 +18,7 @@ func (a attempt) shownAs() *resource.Version {
 	return a.version
 }
 
-// project returns the current object as the write shows it. The change starts from that.
+// project returns the current object in the form that the write shows, from which the change starts.
 func (a attempt) project(current resource.Decoded) (resource.Decoded, error) {
 	if a.projection == nil {
 		return current, nil

@@ -57,7 +57,7 @@ func withPropagation(finalizers []string, orphan, foreground bool) []string {
 	if foreground {
 		kept = append(kept, metav1.FinalizerDeleteDependents)
 	}
-	// The order says nothing: leave it if nothing else changed.
+	// The order has no meaning: keep it if nothing else has changed.
 	before, after := slices.Sorted(slices.Values(finalizers)), slices.Sorted(slices.Values(kept))
 	if slices.Equal(before, after) {
 		return finalizers
@@ -65,7 +65,7 @@ func withPropagation(finalizers []string, orphan, foreground bool) []string {
 	return kept
 }
 
-// OrphanDependents returns the deprecated field that propagationPolicy has replaced.
+// OrphanDependents returns the deprecated field orphanDependents, which propagationPolicy replaces.
 func OrphanDependents(options *metav1.DeleteOptions) *bool {
 	//lint:ignore SA1019 clients still send it
 	return options.OrphanDependents

@@ -12,16 +12,15 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Random makes uids and the random ends of generated names. With a seed, the
-// same calls in the same order give the same values. It is safe for concurrent use.
+// Random generates uids and the suffixes of generated names. With a seed, the same calls in the same order return the
+// same values. It is safe for concurrent use.
 type Random struct {
 	mu     sync.Mutex
 	source *rand.ChaCha8
 }
 
-// NewRandom makes a source with the seed, or an unpredictable one if that is nil. The revision is that
-// of the store that the values are for: a cluster that goes on from a snapshot, with the seed that the
-// snapshot was made with, does not give the same uids once more.
+// NewRandom returns a source with the seed, or an unpredictable one if seed is nil. revision is that of the store, so
+// that a cluster from a snapshot, with the seed of the cluster that wrote it, does not repeat uids.
 func NewRandom(seed *uint64, revision int64) *Random {
 	var key [32]byte
 	if seed != nil {
@@ -44,14 +43,12 @@ func (r *Random) UID() types.UID {
 	return types.UID(id.String())
 }
 
-// generatedNameLimit is the most that is kept of a generateName, so that the name fits into
-// 63 characters.
+// generatedNameLimit is the maximum length of the prefix of a generated name, which has at most 63 characters.
 const generatedNameLimit = 63 - generatedSuffix
 
 const generatedSuffix = 5
 
-// Name appends five random characters to a generateName, from the alphabet that
-// Kubernetes uses so as not to spell words.
+// Name appends five random characters to a generateName, from Kubernetes' alphabet without vowels.
 func (r *Random) Name(base string) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	if len(base) > generatedNameLimit {
@@ -66,14 +63,14 @@ func (r *Random) Name(base string) string {
 	return string(name)
 }
 
-// Below returns a number of at least 0 that is less than the bound, which must be positive.
+// Below returns a number from 0 to bound-1. bound must be positive.
 func (r *Random) Below(bound int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int(r.source.Uint64() % uint64(bound))
 }
 
-// Fork returns an independent source that is seeded by this one.
+// Fork returns an independent source, seeded by this one.
 func (r *Random) Fork() *Random {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,42 +13,39 @@ import (
 
 // Request is one write of a client or a controller. The user is in the context.
 type Request struct {
-	// Version is the version of the kind that the request is made in.
+	// Version is the version of the kind in the request.
 	Version   *resource.Version
 	Namespace string // empty for a cluster-scoped resource
 	// Name is the name of the object. A create may leave it empty: then the new object
 	// has its name in its metadata, or a generateName.
 	Name string
-	// Subresource is the part of the object that is written; empty for the object
-	// itself.
+	// Subresource is the subresource to write; empty for the object itself.
 	Subresource string
 
-	// Change is what to make of the object.
+	// Change is the operation.
 	Change Change
 	// Manager becomes the owner of the fields that the write sets.
 	Manager string
-	// Options say whether the write is a dry run, and are shown to admission.
+	// Options are the options of the request, as admission sees them.
 	Options Options
 
 	// Revision, if it is not 0, is the revision that the object must have. If the object
 	// has another one, or is gone, the write fails with ErrObsolete and is not tried again.
 	Revision int64
-	// Require has conditions on other records that must hold when the write commits. It
-	// needs a Revision as well: if a condition does not hold, the write fails with
-	// ErrObsolete and is not retried, because the caller has to decide how to go on.
+	// Require has conditions on other records that must hold when the write commits. It needs a Revision, too: if a
+	// condition does not hold, the write fails with ErrObsolete and is not retried.
 	Require []store.Precondition
 
-	// Refuse may reject the write after all plugins; nil: nothing does.
+	// Refuse may reject the write after all plugins; may be nil.
 	Refuse func(admission.Attributes) error
 
-	// Collection says that the delete is part of a deletecollection: admission does not get
-	// the name of the object.
+	// Collection: the delete is part of a deletecollection, so admission does not get the name of the object.
 	Collection bool
-	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
+	// SkipAdmission skips all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 
-	// MeasuresQuotaLater says that many objects are deleted together: their quotas are measured once,
-	// after the last delete, and not updated with each.
+	// MeasuresQuotaLater: many objects are deleted together, and the caller measures their quotas once, after the last
+	// delete.
 	MeasuresQuotaLater bool
 }
 
@@ -72,15 +69,15 @@ type Result struct {
 	Text string
 	// Object is the same object, decoded. It must not be altered.
 	Object runtime.Object
-	// Stored is what decoding Text gives, in the hub version; nil: it is not at hand. It must not be altered.
+	// Stored is the object in the hub version, as decoding Text returns it; nil: not available. It must not be altered.
 	Stored  runtime.Object
 	Created bool
 	Deleted bool
-	// Shown says that a client is answered with the object though it is deleted.
+	// Shown: the response is the object, although it was deleted.
 	Shown bool
 }
 
-// DeletedStatus returns the Status that answers a delete after which the object is gone.
+// DeletedStatus returns the Status with which a server answers a delete that has removed the object.
 func (r Result) DeletedStatus() (*metav1.Status, error) {
 	metadata, err := meta.Accessor(r.Object)
 	if err != nil {
@@ -93,19 +90,17 @@ func (r Result) DeletedStatus() (*metav1.Status, error) {
 	}, nil
 }
 
-// Change is what a write makes of an object: Create, Replace, Patch, Apply, Delete,
-// Put or Drop.
+// Change is the operation of a write: Create, Replace, Patch, Apply, Delete, Put or Drop.
 type Change interface{ isChange() }
 
-// Create makes a new object.
+// Create creates an object.
 type Create struct{ Object Object }
 
-// Replace puts an object in the place of the current one. If there is none, it creates the
-// object for kinds that allow that (AllowCreateOnUpdate).
+// Replace replaces the current object. If none exists, it creates the object for kinds that allow that
+// (AllowCreateOnUpdate).
 type Replace struct{ Object Object }
 
-// Patch changes the current object by a JSON patch, a merge patch or a strategic
-// merge patch.
+// Patch applies a JSON patch, a merge patch or a strategic merge patch to the current object.
 type Patch struct {
 	Type types.PatchType
 	Body []byte
@@ -118,23 +113,21 @@ type Patch struct {
 type Apply struct {
 	Body       []byte // YAML or JSON
 	Force      bool
-	Validation string // as of a Patch
+	Validation string // as in Patch
 }
 
-// Delete removes the object. If a finalizer or content holds it back, Delete marks it as
-// being deleted.
+// Delete removes the object. If a finalizer, content or a grace period delays that, Delete marks it as being deleted.
 type Delete struct{ Options *metav1.DeleteOptions }
 
-// Put stores what Make makes of a copy of the current object. It passes neither admission
-// nor the kind's strategy, and no manager owns what it changes. Upstream's storages write
-// in this way where they do more than a strategy says, for example to bind a pod. Make is
-// called once for each attempt.
+// Put stores the result of Make for a copy of the current object. It skips admission, the kind's strategy and field
+// management. Upstream's storages write in this way where a strategy does not suffice, for example to bind a pod. Make
+// is called once for each attempt.
 type Put struct {
 	Make func(obj runtime.Object) (runtime.Object, error)
 }
 
-// Drop removes the object if Check, which must not alter it, allows that. It passes neither
-// admission nor the kind's strategy, and finalizers do not matter.
+// Drop removes the object if Check, which must not alter it, returns nil. It skips admission and the kind's strategy,
+// and ignores finalizers.
 type Drop struct {
 	Check func(obj runtime.Object) error
 }

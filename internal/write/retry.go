@@ -12,19 +12,19 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ErrObsolete is the error of a request whose Revision is obsolete because of another
-// write. It comes with the Conflict that a client would see.
+// ErrObsolete is the error of a request whose Revision is obsolete because of another write. It is wrapped together with
+// the Conflict that a client would see.
 var ErrObsolete = errors.New("another write came first")
 
 // ErrNotServed is the error of a write whose resource or version is no longer served.
-var ErrNotServed = errors.New("the resource is not served any more")
+var ErrNotServed = errors.New("the resource is no longer served")
 
-// errModified is the text of every conflict over a resourceVersion.
+// errModified is the text of conflicts over a resourceVersion.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// maxAttempts is how often a write is tried while others come first. Only the context ends such a write
-// on a real server. Here a write may come from a hook of this very write, such as a function that updates
-// the object that it is called for, and in a synctest bubble no time passes until the deadline then.
+// maxAttempts limits how often a write is tried while others come first. On a real server only the deadline ends such a
+// write. Here a function of the write itself may update its object each time, and in a synctest bubble no time passes
+// then, so that the deadline never comes.
 const maxAttempts = 1_000
 
 // errOvertaken is the error of a write that was tried maxAttempts times.
@@ -33,21 +33,16 @@ var errOvertaken = apierrors.NewTimeoutError(
 
 // Run carries out a write. It tries again if another write came first:
 //
-//   - The object has changed, gone or appeared since it was read: the next attempt
-//     reads it again. So an apply, or an update that may create, goes from update
-//     to create and back.
-//   - What the write depends on has changed (the definition of its kind, its
-//     namespace): the next attempt uses the newest registry. If the kind is not
-//     served any more, Run fails with ErrNotServed.
+//   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an update that may create, can become a create and an update again.
+//   - The definition of its kind or its namespace has changed: the next attempt uses the newest registry. If the kind is no longer served, Run fails with ErrNotServed.
 //   - The updated object is too large for etcd: the next attempt stores it without its
 //     managedFields, unless the write is an apply, which needs them.
 //
-// In the first two cases another write has succeeded. They end with the context, whose error Run
-// returns then, or after maxAttempts. A request with a Revision is tried once: in the first two
-// cases Run fails with ErrObsolete.
+// In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
+// maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) { return p.run(ctx, r, nil) }
 
-// run is Run. If stage is not nil, it takes an update in place of the store.
+// run is Run. If stage is not nil, it receives an update in place of the store.
 func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update)) (Result, error) {
 	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
@@ -80,7 +75,8 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 	return Result{}, errOvertaken
 }
 
-// mayLeaveFields reports whether an update that is too large is tried again without managedFields. A create does so itself.
+// mayLeaveFields reports whether an update that is too large is tried again without managedFields. createNew does that
+// for a create.
 func (r *Request) mayLeaveFields() bool {
 	switch r.Change.(type) {
 	case Apply, Create:
@@ -89,22 +85,21 @@ func (r *Request) mayLeaveFields() bool {
 	return true
 }
 
-// isObsolete reports whether a write failed because the object, or what the write
-// depends on, is not what the attempt found.
+// isObsolete reports whether a write failed because the object, its definition or its namespace has changed since the
+// attempt read it.
 func isObsolete(err error) bool {
 	var conflict *store.ConflictError
 	var exists *store.ExistsError
 	return errors.As(err, &conflict) || errors.As(err, &exists) || errors.Is(err, store.ErrNotFound) || isOutdated(err)
 }
 
-// isOutdated reports whether a write failed because what it depends on has
-// changed.
+// isOutdated reports whether a write failed because its definition or namespace has changed.
 func isOutdated(err error) bool {
 	var precondition *store.PreconditionError
 	return errors.As(err, &precondition)
 }
 
-// renew returns the version of a request from the newest registry.
+// renew returns the version of a request in the newest registry.
 func (p *Pipeline) renew(former *resource.Version, r Request) (*resource.Version, error) {
 	registry, err := p.Registry()
 	if err != nil {

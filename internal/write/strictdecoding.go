@@ -8,18 +8,18 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// reportsStrictErrors reports whether a fieldValidation directive makes unknown and
-// duplicate fields be reported.
+// reportsStrictErrors reports whether a fieldValidation directive reports unknown and duplicate fields, as a warning or
+// an error.
 func reportsStrictErrors(validation string) bool {
 	return validation != metav1.FieldValidationIgnore
 }
 
-// rejectsStrictErrors reports whether it makes them be rejected.
+// rejectsStrictErrors reports whether a fieldValidation directive rejects them.
 func rejectsStrictErrors(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }
 
-// warnStrictErrors warns of what a strict decoder has found.
+// warnStrictErrors adds a warning for each error of a strict decoder.
 func warnStrictErrors(ctx context.Context, complaint error) {
 	for _, text := range splitYAMLErrors(complaint.Error()) {
 		warning.AddWarning(ctx, "", text)

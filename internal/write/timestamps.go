@@ -8,11 +8,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// keepTimestamps restores the times in managedFields if nothing else has changed, so that
-// nothing is written. It is upstream's IgnoreManagedFieldsTimestampsTransformer, which
-// reads the owners of both objects into Go types, even if the objects differ elsewhere.
-// Objects that are maps are compared as maps here, and upstream is only called if their
-// owners differ in more than times.
+// keepTimestamps restores the times in managedFields if nothing else has changed, so that nothing is written. It calls
+// upstream's IgnoreManagedFieldsTimestampsTransformer, which decodes the managedFields of both objects. For objects that
+// are maps it first compares the maps, and calls upstream only if their managedFields differ in more than times.
 func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
 	if a.version.Typed {
 		return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)

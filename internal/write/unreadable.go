@@ -7,9 +7,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// removeUnreadable deletes an object that cannot be read, for a client that accepts what that may break.
-// Neither admission nor preconditions nor finalizers matter, because the object cannot be decoded.
-// An object that can be read is refused, also in a dry run.
+// removeUnreadable deletes an object that cannot be decoded, for a client that has set
+// ignoreStoreReadErrorWithClusterBreakingPotential. It skips admission, preconditions and finalizers. It fails for an
+// object that can be decoded, also in a dry run.
 func (a attempt) removeUnreadable() (Result, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))
 	if errors.Is(err, store.ErrNotFound) {

@@ -38,7 +38,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	return a.update(e)
 }
 
-// updateNothing is update of an object that does not exist.
+// updateNothing is update for an object that does not exist.
 func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	if e.create == nil || a.request.Revision != 0 {
 		return Result{}, a.notFound(notFound)

@@ -101,9 +101,9 @@ func sortedRules(rules []*rbacv1.PolicyRule) []rbacv1.PolicyRule {
 // RoleRule is a rule of a Role, or of a ClusterRole.
 type RoleRule struct {
 	rbacv1.PolicyRule
-	// Namespaced says that the rule is one of a Role: it allows nothing outside of namespaces.
+	// Namespaced: the rule is one of a Role: it allows nothing outside of namespaces.
 	Namespaced bool
-	// LeaderElection says that kubebuilder generates the rule for leader election, which tests often switch off.
+	// LeaderElection: kubebuilder generates the rule for leader election, which tests often switch off.
 	LeaderElection bool
 }
 

@@ -15,9 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server"
 )
 
-// Inject puts a fault in force, until its Stop or the end of the cluster. It fails for a fault that
-// contradicts itself, or that names a resource, subresource or verb that the cluster does not serve. A
-// fork has none of the faults of its origin.
+// Inject injects a fault until its Stop or the end of the cluster. It fails for a fault that contradicts itself, or that
+// names a resource, subresource or verb that the cluster does not serve. A fork does not have the faults of its origin.
 func Inject(c *server.Cluster, f faults.Fault) (faults.Injection, error) {
 	i, err := c.Faults.Inject(f, served(c))
 	if err != nil {
@@ -26,7 +25,7 @@ func Inject(c *server.Cluster, f faults.Fault) (faults.Injection, error) {
 	return i, nil
 }
 
-// UnfiredFaults returns an error for each fault that has struck nothing and is not Optional.
+// UnfiredFaults returns an error for each fault that has never struck and is not Optional.
 func UnfiredFaults(c *server.Cluster) (errs []error) {
 	for _, i := range c.Faults.Injections() {
 		if why := i.Unfired(); why != "" {
@@ -36,9 +35,9 @@ func UnfiredFaults(c *server.Cluster) (errs []error) {
 	return errs
 }
 
-// Hold begins to keep watch events back, also those of watches that begin later. It fails if there is
-// another Hold. The Hold calls fail with the errors of its methods, such as that a resource is not
-// served. A fork has no Hold.
+// Hold begins to hold back watch events, also of watches that start later. It fails if the cluster has a Hold. Methods
+// of the Hold report their errors, such as a resource that is not served, to fail. A fork does not have the Hold of its
+// origin.
 func Hold(c *server.Cluster, fail func(error)) (faults.Hold, error) {
 	h, err := c.Faults.Hold(served(c), fail)
 	if err != nil {
@@ -47,15 +46,15 @@ func Hold(c *server.Cluster, fail func(error)) (faults.Hold, error) {
 	return h, nil
 }
 
-// served returns the check that a cluster serves what a fault names.
+// served returns a check that the cluster serves the resource, subresource and verb of a fault.
 func served(c *server.Cluster) faultinjection.Serves {
 	return func(resource schema.GroupResource, subresource, verb string) error {
 		return serves(c.Registry(), resource, subresource, verb)
 	}
 }
 
-// serves returns an error if no version of a resource that is served has the subresource or the verb.
-// Any of them may be empty, or the subresource any.
+// serves returns an error if no served version of a resource has the subresource or the verb. Empty arguments match
+// everything; the subresource may be AnySubresource.
 func serves(c *resource.Registry, resource schema.GroupResource, subresource, verb string) error {
 	if resource.Resource == "" {
 		for _, group := range c.Groups() {
@@ -99,8 +98,8 @@ func withVerb(verb string) string {
 	return fmt.Sprintf(" with the verb %q", verb)
 }
 
-// subresourceVerbsOf returns the verbs of a subresource, or of all, in the versions that are served;
-// ok is false if there is no such subresource.
+// subresourceVerbsOf returns the verbs of a subresource, or of all of them, in the served versions. ok is false if there
+// is no such subresource.
 func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []string, ok bool) {
 	for _, v := range res.Versions {
 		for name, s := range v.Subresource {
@@ -113,7 +112,8 @@ func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []str
 	return slices.Compact(verbs), ok
 }
 
-// othersCalled names the resources that a name may mean: those of other groups, and those with this singular, kind or short name.
+// othersCalled returns advice with the resources that a name may mean: those of other groups, and those with this
+// singular, kind or short name.
 func othersCalled(c *resource.Registry, resource schema.GroupResource) string {
 	var found []string
 	for _, group := range c.Groups() {

@@ -9,10 +9,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server"
 )
 
-// FollowObject calls look with an object as it is now, and then with each state that it gets, in the
-// version of the kind, until look returns true. The state is nil while the object does not exist. It
-// reads the history of the store, so that no fault or hold affects it, and no state is left out. It
-// fails when ctx ends, with its error, or if the cluster does not serve the kind.
+// FollowObject calls look with the current state of an object and then with each later state, in the version of the
+// kind, until look returns true. The state is nil while the object does not exist. It reads the history of the store, so
+// faults and holds do not affect it, and it misses no state. It returns the error of ctx when ctx ends, and fails if the
+// cluster does not serve the kind.
 func FollowObject(ctx context.Context, c *server.Cluster, kind schema.GroupVersionKind, namespace, name string, look func(map[string]any) bool) error {
 	_, key, err := named(c, kind, namespace, name)
 	if err != nil {
@@ -38,7 +38,7 @@ func FollowObject(ctx context.Context, c *server.Cluster, kind schema.GroupVersi
 			return err
 		}
 		for _, event := range events {
-			if event.Record.Key != key { // it only begins with the key
+			if event.Record.Key != key { // another object, whose key begins with this one
 				continue
 			}
 			if done, err := state(event.Record.Revision); done || err != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ObjectHistory returns the states of an object that the store remembers, the oldest first, in the
-// version of the kind. A namespaced kind needs a namespace.
+// ObjectHistory returns the states of an object in the history of the store, the oldest first, in the version of the
+// kind. A namespaced kind needs a namespace.
 func ObjectHistory(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string) (inspect.History, error) {
 	v, key, err := named(c, kind, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return c.History.Of(c.Store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
+	return c.History.ObjectHistory(c.Store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
 }
 
-// WritesSince returns the writes of an object after a revision, as far as the history reaches.
+// WritesSince returns the writes to an object after a revision, as far as the history reaches.
 func WritesSince(c *server.Cluster, written schema.GroupVersionResource, namespace, name string, revision int64) []inspect.InterveningWrite {
 	res := c.Registry().Resource(written.Group, written.Resource)
 	if res == nil {
@@ -41,7 +41,7 @@ func WritesSince(c *server.Cluster, written schema.GroupVersionResource, namespa
 	}
 	history, err := ObjectHistory(c, v.Kind(), namespace, name)
 	if err != nil {
-		return nil // the definition has gone
+		return nil // the definition was deleted
 	}
 	var since []inspect.InterveningWrite
 	for _, r := range history {
@@ -60,9 +60,9 @@ func WritesSince(c *server.Cluster, written schema.GroupVersionResource, namespa
 	return since
 }
 
-// ObjectAt returns an object as it was at a revision, in the version of the kind; 0: as it is now.
-// The errors are NotFound if there was none, Expired if the revision is too old, and that of a
-// list if it is in the future.
+// ObjectAt returns an object at a revision, in the version of the kind; revision 0 is the current one. It fails with
+// NotFound if the object did not exist, with Expired if the revision is too old, and with the error of a list if the
+// revision is in the future.
 func ObjectAt(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string, revision int64) (map[string]any, error) {
 	v, key, err := named(c, kind, namespace, name)
 	if err != nil {
@@ -89,7 +89,7 @@ func ObjectAt(c *server.Cluster, kind schema.GroupVersionKind, namespace, name s
 	return obj, utiljson.Unmarshal([]byte(text), &obj)
 }
 
-// named finds the version of a kind, and the key of an object of it.
+// named returns the version of a kind, and the key of an object of the kind.
 func named(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
 	res := c.Registry().Kind(kind)
 	if res == nil || res.Version(kind.Version) == nil {
@@ -101,7 +101,7 @@ func named(c *server.Cluster, kind schema.GroupVersionKind, namespace, name stri
 	return res.Version(kind.Version), res.Key(namespace, name), nil
 }
 
-// instead returns where the kind is that was meant by one that the cluster does not serve.
+// instead returns advice for a kind that the cluster does not serve.
 func instead(c *server.Cluster, kind schema.GroupVersionKind) string {
 	var same, others []string
 	for _, group := range c.Registry().Groups() {
@@ -122,7 +122,7 @@ func instead(c *server.Cluster, kind schema.GroupVersionKind) string {
 	case len(same) > 0:
 		return fmt.Sprintf("the cluster serves %s in %s", kind.Kind, strings.Join(same, ", "))
 	case len(others) > 0:
-		return "the cluster serves there " + strings.Join(slices.Sorted(slices.Values(others)), ", ")
+		return "the cluster serves in this group " + strings.Join(slices.Sorted(slices.Values(others)), ", ")
 	}
 	return "give its definition to fakecluster.WithCRDPaths"
 }

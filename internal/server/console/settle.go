@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// loopWrites is how often an object may be written while the cluster settles.
+	// loopWrites is the number of writes to one object from which on Settle fails.
 	loopWrites = 100
-	// lookEvery is after how many writes Settle looks for such an object.
+	// lookEvery is the number of writes after which Settle looks for such an object.
 	lookEvery = 200
-	// settlesWithin is how long a cluster may take to settle.
+	// settlesWithin is the time limit of Settle.
 	settlesWithin = 10 * time.Minute
 )
 
-// Settle returns when nothing is left to do for a cluster: no request is in flight, every watch has
-// delivered all its events, and no request has come for the quiet time. Heartbeats of nodes do not count. It fails if an object is
-// written without end, naming the object and who writes it, and with what is left to do if ctx
-// ends before, or after ten minutes. It waits for events and does not poll.
+// Settle returns when a cluster is quiet: no request is in flight, every watch has delivered all its events, and no
+// request has come for the duration quiet. Heartbeats of nodes do not count. It fails if an object is written without
+// end; the error names the object and the writers. It also fails if ctx ends, or after ten minutes; the error says what
+// is left to do. It waits for events and does not poll.
 func Settle(ctx context.Context, c *server.Cluster, quiet time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, settlesWithin)
 	defer cancel()
 	first := c.Store.Revision()
 	looked := first
-	moved, since := int64(-1), time.Now() // the requests so far, and when that was the number
+	moved, since := int64(-1), time.Now() // the number of requests, and since when it has not changed
 	for {
 		state, changed := c.History.State()
 		if state.Revision-looked >= lookEvery {
@@ -43,8 +43,7 @@ func Settle(ctx context.Context, c *server.Cluster, quiet time.Duration) error {
 			moved, since = state.Moved, time.Now()
 		}
 		if len(left) == 0 {
-			// In a bubble, the second pause ends when everything has been done that was due at
-			// the end of the first.
+			// In a bubble, the second pause ends after everything that was due at the end of the first.
 			rest := quiet - time.Since(since)
 			if (rest <= 0 || passes(ctx, rest, changed)) && passes(ctx, time.Nanosecond, changed) {
 				return nil
@@ -57,7 +56,7 @@ func Settle(ctx context.Context, c *server.Cluster, quiet time.Duration) error {
 		}
 		if ctx.Err() != nil {
 			if len(left) == 0 {
-				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, c.Store.Revision()-first)}
+				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were written meanwhile", quiet, c.Store.Revision()-first)}
 			}
 			return fmt.Errorf("the cluster has not settled: %w: %s", context.Cause(ctx), strings.Join(left, "; "))
 		}
@@ -76,7 +75,7 @@ func endlessWrites(c *server.Cluster, since int64, atLeast int) (string, bool) {
 	return findings.Loop(source, atLeast)
 }
 
-// passes lets time pass, and reports whether it has passed without a change.
+// passes waits for d. It returns false at once if something changes.
 func passes(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -89,17 +88,17 @@ func passes(ctx context.Context, d time.Duration, changed <-chan struct{}) bool 
 	return false
 }
 
-// maxLeft is how many things an error of Settle names.
+// maxLeft is the maximum number of reasons in an error of Settle.
 const maxLeft = 10
 
-// left says what is still to be done.
+// left lists what is left to do.
 func left(c *server.Cluster, state history.State) (left []string) {
 	for _, q := range state.Active {
 		left = append(left, "no answer yet: "+q.String())
 	}
 	held, newest := false, c.Store.Revision()
 	if state.Revision != state.MovedTo {
-		newest = state.MovedTo // what is newer are heartbeats
+		newest = state.MovedTo // later revisions are heartbeats
 	}
 	for _, w := range state.Watches {
 		if w.Reached != 0 && w.Reached < newest {

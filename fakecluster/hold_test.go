@@ -144,9 +144,9 @@ func TestMistakesWithAHoldFailTheTest(t *testing.T) {
 		equal(t, "no end", message, "fakecluster: Drain: events are still held back after 4 ticks, because clients answer each event with another change: ADDED crontabs.stable.example.com default/x5 to fakecluster.test")
 	})
 	for text, wrong := range map[string]func(c *fakecluster.Cluster){
-		"the watch events are held already: release the other hold first":                                                   func(c *fakecluster.Cluster) { c.Hold(); c.Hold() },
-		`DeliverKind: there is no resource "pots"`:                                                                          func(c *fakecluster.Cluster) { c.Hold().DeliverKind("pots") },
-		"Tick works in a testing/synctest bubble only: elsewhere it cannot find out when all clients are idle; use Deliver": func(c *fakecluster.Cluster) { c.Hold().Tick() },
+		"the watch events are already held: release the other hold first":                                         func(c *fakecluster.Cluster) { c.Hold(); c.Hold() },
+		`DeliverKind: there is no resource "pots"`:                                                                func(c *fakecluster.Cluster) { c.Hold().DeliverKind("pots") },
+		"Tick works only in a testing/synctest bubble, where it can wait until all clients are idle: use Deliver": func(c *fakecluster.Cluster) { c.Hold().Tick() },
 	} {
 		equal(t, "message", fatal(t, func(t testing.TB) { wrong(fakecluster.Start(t, fakecluster.InProcess())) }), "fakecluster: "+text)
 		c, err := fakecluster.New(fakecluster.InProcess())

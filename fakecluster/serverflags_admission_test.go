@@ -208,9 +208,9 @@ func TestAdmissionConfigurationsThatAreRefused(t *testing.T) {
 		{"a missing kubeconfig", configured(t, "MutatingAdmissionWebhook", "apiVersion: apiserver.config.k8s.io/v1\nkind: WebhookAdmissionConfiguration\nkubeConfigFile: "+missing), "",
 			`couldn't init admission plugin "MutatingAdmissionWebhook": stat ` + missing + `: no such file or directory`},
 		{"manifests of webhooks", configured(t, "ValidatingAdmissionWebhook", "apiVersion: apiserver.config.k8s.io/v1\nkind: WebhookAdmissionConfiguration\nstaticManifestsDir: "+folder), "",
-			`couldn't init admission plugin "ValidatingAdmissionWebhook": fakecluster does not read the manifests in the folder staticManifestsDir: ` + folder},
+			`couldn't init admission plugin "ValidatingAdmissionWebhook": fakecluster does not support staticManifestsDir (` + folder + `): create the objects in the cluster instead`},
 		{"manifests of policies", configured(t, "ValidatingAdmissionPolicy", "apiVersion: apiserver.config.k8s.io/v1\nkind: ValidatingAdmissionPolicyConfiguration\nstaticManifestsDir: "+folder), "",
-			`couldn't init admission plugin "ValidatingAdmissionPolicy": fakecluster does not read the manifests in the folder staticManifestsDir: ` + folder},
+			`couldn't init admission plugin "ValidatingAdmissionPolicy": fakecluster does not support staticManifestsDir (` + folder + `): create the objects in the cluster instead`},
 		{"a plugin that needs a configuration", "", "ImagePolicyWebhook", `couldn't init admission plugin "ImagePolicyWebhook": no config specified`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -520,7 +520,7 @@ func TestMistakesEndATest(t *testing.T) {
 		"the host is killed":     {"fakecluster: the host of the cluster has ended, or does not answer: start the test again", "the watch has ended", "the request has failed"},
 		"a server in the bubble": {"panic: TestMakeAMistake: time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test"},
 		"a wait without end":     {"panic: TestMakeAMistake: time in the synctest bubble passes without end: ", "give the loop an end, or write c.WaitFor in its place"},
-		"a client of its own":    {"panic: TestMakeAMistake: the cluster lives in a synctest bubble, where a client with a socket stops the time: give the client the transport of the cluster"},
+		"a client of its own":    {"panic: TestMakeAMistake: the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster"},
 	} {
 		t.Run(mistake, func(t *testing.T) {
 			t.Parallel()

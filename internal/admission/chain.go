@@ -16,8 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Plugin admits each write, in two phases. An error that it returns rejects the write and is the
-// response to the request.
+// Plugin admits writes in two phases. An error rejects the write and is the response to the request.
 type Plugin interface {
 	// Mutate may change the object and reject the write.
 	Mutate(ctx context.Context, w *Write) error
@@ -31,8 +30,7 @@ type Chain struct {
 	// Revision is the revision of the newest write that the chain takes into account.
 	Revision int64
 
-	// First, InTree and Last are those that are compiled into kube-apiserver. First comes before
-	// the lifecycle of namespaces.
+	// First, InTree and Last are compiled into kube-apiserver. First is called before the namespace lifecycle.
 	First     InTree
 	InTree    InTree
 	Policies  Plugin
@@ -40,11 +38,11 @@ type Chain struct {
 	Functions Plugin
 	Last      InTree
 
-	// Off has the plugins among Policies and Webhooks that are off, by phase.
+	// Off has which of Policies and Webhooks are off, by phase.
 	Off struct{ Mutating, Validating Off }
 }
 
-// Off has the plugins that are off in a phase.
+// Off has which plugins are off in a phase.
 type Off struct{ Policies, Webhooks bool }
 
 // InTree is a Plugin that is compiled into kube-apiserver.
@@ -54,12 +52,12 @@ type InTree interface {
 	AppliesTo(r *resource.Resource) bool
 }
 
-// Empty reports whether the chain has only the plugins that are compiled in.
+// Empty reports whether the chain has only compiled-in plugins.
 func (c *Chain) Empty() bool {
 	return c.Policies == nil && c.Webhooks == nil && c.Functions == nil
 }
 
-// Skips reports whether no plugin admits writes of a resource.
+// Skips reports whether no plugin is called for writes of a resource.
 func (c *Chain) Skips(r *resource.Resource) bool {
 	return c.Empty() && !appliesTo(c.First, r) && !appliesTo(c.InTree, r) && !appliesTo(c.Last, r)
 }
@@ -75,15 +73,14 @@ func (c *Chain) ForReviews() *Chain {
 	return &Chain{Webhooks: c.Webhooks, Off: c.Off}
 }
 
-// Provision calls the plugins that come before the namespace lifecycle. They may create the
-// namespace of a write.
+// Provision calls the plugins before the namespace lifecycle. They may create the namespace of a write.
 func (c *Chain) Provision(ctx context.Context, w *Write) error { return c.First.Mutate(ctx, w) }
 
 // Mutate is the first phase. If the plugins have made the managedFields invalid, it restores
 // them.
 func (c *Chain) Mutate(ctx context.Context, w *Write) error {
 	metadata, err := meta.Accessor(w.GetObject())
-	if err != nil { // the write is a delete
+	if err != nil { // a delete has no object
 		return c.mutateTwice(ctx, w)
 	}
 	restore := keepManagedFields(metadata)
@@ -97,8 +94,8 @@ func (c *Chain) Mutate(ctx context.Context, w *Write) error {
 	return nil
 }
 
-// keepManagedFields returns a function that restores the present managedFields of an object.
-// It does not parse those of a map, because that would take longer than calling a plugin.
+// keepManagedFields returns a function that restores the current managedFields of an object. It does not parse those of
+// a map, which would take longer than calling a plugin.
 func keepManagedFields(obj metav1.Object) (restore func()) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {

@@ -5,13 +5,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// The phases of admission, as an explanation names them.
+// The phases of admission in an explanation.
 const (
 	Mutating   = "mutating"
 	Validating = "validating"
 )
 
-// Explain calls a plugin, and adds what it has changed or denied to the explanation, if the client has requested one.
+// Explain calls a plugin, and adds its changes or its error to the explanation, if the client has requested one.
 func (w *Write) Explain(kind, phase, name string, call func() error) error {
 	if !w.Observe.Explains() {
 		return call()
@@ -31,7 +31,7 @@ func (w *Write) Explain(kind, phase, name string, call func() error) error {
 	return err
 }
 
-// state is the object in the version of the request; nil: there is none.
+// state returns the object in the version of the request; nil: there is none.
 func (w *Write) state() map[string]any {
 	obj := w.GetObject()
 	if obj == nil {

@@ -11,15 +11,14 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Namespace is the state of the namespace that a write goes to.
+// Namespace is the state of the namespace of a write.
 type Namespace struct {
 	Exists      bool
 	Terminating bool
 }
 
-// NamespaceLifecycle rejects creates in namespaces that do not exist or are being deleted, and
-// the deletion of default, kube-system and kube-public, as upstream's admission plugin of this
-// name does.
+// NamespaceLifecycle follows upstream's admission plugin of this name: it rejects creates in namespaces that do not
+// exist or are being deleted, and deletes of default, kube-system and kube-public.
 func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	isNamespace := a.GetResource().GroupResource() == schema.GroupResource{Resource: "namespaces"}
 	if a.GetOperation() == admission.Delete {
@@ -55,7 +54,7 @@ func isAccessReview(a admission.Attributes) bool {
 	return a.GetResource().GroupResource() == schema.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 }
 
-// isImmortal reports whether a namespace can never be deleted.
+// isImmortal reports whether a namespace may never be deleted.
 func isImmortal(name string) bool {
 	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
 }

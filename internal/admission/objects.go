@@ -17,8 +17,8 @@ type objects struct {
 	ctx     context.Context // of the write
 }
 
-// Convert implements runtime.ObjectConvertor. It reports a fault that has struck the conversion,
-// because the error is replaced or ignored before it reaches the response.
+// Convert implements runtime.ObjectConvertor. It reports a fault that has struck the conversion itself, because callers
+// replace or ignore the error.
 func (o objects) Convert(in, out, with any) error {
 	err := o.Objects.Convert(in, out, with)
 	faultinjection.Observe(o.ctx, err)
@@ -34,12 +34,11 @@ func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper 
 	return equivalents{o.cluster.Registry()}
 }
 
-// equivalents returns the resources that show the same objects in other versions, and in other
-// groups: events are events.k8s.io/v1 events as well.
+// equivalents returns the resources of the same objects in other versions and groups: events are also events of
+// events.k8s.io/v1.
 type equivalents struct{ registry *resource.Registry }
 
-// EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The
-// resource itself is among them.
+// EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The result includes the resource itself.
 func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, subresource string) []schema.GroupVersionResource {
 	r := e.registry.Resource(gvr.Group, gvr.Resource)
 	if r == nil {

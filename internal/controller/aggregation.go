@@ -12,7 +12,7 @@ import (
 
 var clusterRoles = kind{rbacv1.GroupName, "clusterroles"}
 
-// aggregation gives ClusterRoles with an aggregationRule the rules of those that it selects.
+// aggregation sets the rules of ClusterRoles with an aggregationRule to those of the selected ClusterRoles.
 func aggregation() *controller {
 	return &controller{
 		identity: ServiceAccount("clusterrole-aggregation-controller"),
@@ -44,8 +44,8 @@ func aggregation() *controller {
 	}
 }
 
-// enqueueAggregated enqueues the roles with an aggregationRule, each after those that it selects: admin selects edit, which
-// selects view. In another order each of them would be written again for each that comes after it.
+// enqueueAggregated enqueues the roles with an aggregationRule, each after the roles that it selects: admin selects
+// edit, which selects view. In another order a role would be written again after each of those.
 func enqueueAggregated(s *step) error {
 	roles, err := listed[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
 	if err != nil {

@@ -8,31 +8,30 @@ import (
 	"time"
 )
 
-// alarms are keys that are to be synced at a known time. An alarm is a timer: nothing runs and
-// nothing polls before it rings. In a testing/synctest bubble it rings by the bubble's clock.
+// alarms has the keys to sync at a known time. An alarm is a timer: nothing runs or polls before it fires. In a
+// testing/synctest bubble it uses the bubble's clock.
 //
-// The timer goes by the clock of the process or of the bubble. If the cluster has another clock,
-// each write also does what is due by that one.
+// The timer uses the clock of the process or of the bubble. If the cluster has another clock, each write also syncs what
+// is due by that clock.
 //
-// A key has one alarm at most, the earliest that was set. The sync then finds out what is so by that
-// time, and may set the next one. So an alarm that is no longer needed, because its object has changed or is
-// gone, does no harm.
+// A key has at most one alarm, the earliest. The sync reads the current state, and may set the next alarm. So an alarm
+// that is no longer needed, because its object has changed or is gone, does no harm.
 //
-// The mutex is held for a look-up only.
+// The mutex is held for lookups only.
 type alarms struct {
 	mu      sync.Mutex
 	pending map[item]alarm
-	running sync.WaitGroup // those that ring
+	running sync.WaitGroup // alarms that have fired and run
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 }
 
-// alarm is a timer and when it rings.
+// alarm is a timer with its time.
 type alarm struct {
 	timer *time.Timer
 	due   time.Time
-	again time.Time // the same by the clock of the cluster
+	again time.Time // due by the clock of the cluster
 }
 
 func newAlarms() *alarms {
@@ -41,8 +40,8 @@ func newAlarms() *alarms {
 	return a
 }
 
-// set has do called for an item when the clock of the cluster, which shows now, has come to
-// again, unless the item has an earlier alarm.
+// set sets an alarm that calls do for an item at the time again, unless the item has an earlier alarm. Both times are by
+// the clock of the cluster.
 func (a *alarms) set(i item, now, again time.Time, do func(context.Context)) {
 	after := again.Sub(now)
 	due := time.Now().Add(after)
@@ -63,7 +62,7 @@ func (a *alarms) set(i item, now, again time.Time, do func(context.Context)) {
 	})}
 }
 
-// overdue takes off the items whose time has come by the clock of the cluster.
+// overdue removes and returns the items that are due by the clock of the cluster.
 func (a *alarms) overdue(now func() time.Time) []item {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,8 +96,7 @@ func (a *alarms) keys(owner *controller) (keys []key) {
 	return keys
 }
 
-// ring reports whether an alarm that has gone off is still that of its item. Then the caller
-// has to call running.Done.
+// ring reports whether an alarm that has fired is still the alarm of its item. If so, the caller must call running.Done.
 func (a *alarms) ring(i item, due time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,7 +108,7 @@ func (a *alarms) ring(i item, due time.Time) bool {
 	return true
 }
 
-// close ends all alarms, and waits for those that ring.
+// close stops all alarms, and waits for those that run.
 func (a *alarms) close() {
 	a.mu.Lock()
 	a.stop()

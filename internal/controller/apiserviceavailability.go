@@ -19,13 +19,13 @@ var (
 	endpointSlices = kind{discoveryv1.GroupName, "endpointslices"}
 )
 
-// recheckedAfter is the time after which the server of an APIService is checked once more, as on a real server.
+// recheckedAfter is the time after which the server of an APIService is checked again, as on a real server.
 const recheckedAfter = 30 * time.Second
 
-// apiServiceAvailability brings the condition Available of APIServices up to date: whether the server
-// that an APIService points to answers. One that lives in pods begins and ceases to answer without a write, and its network learns of its
-// endpoints after their write. So it is checked again at the times of a real server: a failed check with a growing delay.
-// Others are checked by the next request for them.
+// apiServiceAvailability sets the condition Available of APIServices: whether their servers answer. A server in pods
+// starts and stops answering without a write, and its network follows its endpoints after their write. So it is checked
+// again at the times of a real server, after a failure with a growing delay. Other servers are checked by the next
+// request for them.
 func apiServiceAvailability() *controller {
 	delays := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, recheckedAfter)
 	return &controller{

@@ -16,16 +16,15 @@ import (
 
 var apiServices = kind{apiregistrationv1.GroupName, "apiservices"}
 
-// managedLabel is the label of the APIServices that a server makes itself. The value "true" is that
-// of versions of definitions. It is "onstart" for the server's own versions: those APIServices
-// are made once, and are the users' from then on.
+// managedLabel is the label of APIServices that a server creates. Its value is "true" for versions of definitions. It is
+// "onstart" for the server's own versions: these APIServices are created once, and belong to the users then.
 const (
 	managedLabel  = "kube-aggregator.kubernetes.io/automanaged"
 	managedAlways = "true"
 )
 
-// apiServiceRegistration makes, changes or deletes the APIService of a version, so that one exists
-// exactly if a definition serves the version. An APIService of a user's stays as it is.
+// apiServiceRegistration creates, changes or deletes the APIService of a version, so that one exists exactly if a
+// definition serves the version. It leaves APIServices of users alone.
 func apiServiceRegistration() *controller {
 	return &controller{
 		identity: APIServer,
@@ -38,7 +37,7 @@ func apiServiceRegistration() *controller {
 				if c.Deleted {
 					return nil
 				}
-				// Definitions are large, and the registry has read the new one.
+				// Definitions are large; the registry has already decoded the new one.
 				registry, err := s.server.Registry()
 				if err != nil {
 					return err
@@ -72,7 +71,7 @@ func versionsOf(definition string) []key {
 	return keys
 }
 
-// resumeRegistration enqueues the versions whose APIService is not as it has to be.
+// resumeRegistration enqueues the versions whose APIService is missing, wrong or superfluous.
 func resumeRegistration(s *step, _ int64) error {
 	registry, err := s.server.Registry()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// authenticationInfo is the ConfigMap from which servers of aggregated APIs learn whom to trust.
+// authenticationInfo is the ConfigMap with the authorities that aggregated API servers trust.
 var authenticationInfo = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 
 // The keys of the certificates in its data.
@@ -29,11 +29,11 @@ var frontProxyLists = []string{
 	"requestheader-extra-headers-prefix", "requestheader-allowed-names",
 }
 
-// expiredFor is how long a certificate is kept after it has expired.
+// expiredFor is how long an expired certificate is kept.
 const expiredFor = 5 * time.Minute
 
-// authenticationTrust publishes the authorities that the server trusts, adds them to those that
-// other servers have published, and restores what somebody changes or deletes.
+// authenticationTrust adds the authorities that the server trusts to those that other servers have published, and
+// restores them when a client changes or deletes them.
 func authenticationTrust() *controller {
 	return &controller{
 		identity: APIServer,
@@ -71,7 +71,7 @@ func authenticationTrust() *controller {
 	}
 }
 
-// combinedInfo returns the data of the ConfigMap: what is there already, and what the server adds.
+// combinedInfo returns the data of the ConfigMap: the existing data with that of the server.
 func combinedInfo(there, added map[string]string, now time.Time) (map[string]string, error) {
 	data := map[string]string{}
 	for _, key := range []string{clientCAs, frontProxyCAs} {
@@ -113,7 +113,7 @@ func combinedInfo(there, added map[string]string, now time.Time) (map[string]str
 	return data, nil
 }
 
-// combinedCAs returns the certificates of two bundles, each once, without those that have expired.
+// combinedCAs returns the certificates of two bundles, each once, without expired ones.
 func combinedCAs(there, added string, now time.Time) (string, error) {
 	var blocks [][]byte
 	for _, bundle := range []string{there, added} {

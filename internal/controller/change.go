@@ -6,21 +6,21 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// change is a change of an object, which is decoded only if the controller asks for it.
+// change is a change of an object, which is decoded on demand.
 type change struct {
 	write.Commit
 	server *Server
 	kind   kind
-	obj    runtime.Object // the object, if there is no Commit: it exists when the controller begins
+	obj    runtime.Object // set if there is no Commit: the object exists when the controller begins
 }
 
-// key is the key of the object.
+// key returns the key of the object.
 func (c change) key() key { return key{namespace: c.Namespace, name: c.Name} }
 
 // created reports whether the object is new to the controller.
 func (c change) created() bool { return c.Previous.Value == "" }
 
-// after returns the object as it is, or nil if it has been deleted.
+// after returns the object after the change; nil if it was deleted.
 func after[T runtime.Object](c change) (now T, err error) {
 	if c.obj != nil {
 		return as[T](c.obj)
@@ -43,7 +43,7 @@ func after[T runtime.Object](c change) (now T, err error) {
 	return as[T](obj)
 }
 
-// earlier returns the object as it was before, or nil if it is new.
+// earlier returns the object before the change; nil if it is new.
 func earlier[T runtime.Object](c change) (before T, err error) {
 	if c.created() {
 		return before, nil
@@ -52,7 +52,7 @@ func earlier[T runtime.Object](c change) (before T, err error) {
 	if err != nil {
 		return before, err
 	}
-	obj, err := v.Codec.DecodeStored(c.Previous) // the memory has one state of each object only
+	obj, err := v.Codec.DecodeStored(c.Previous) // the memory has only the current state of an object
 	if err != nil {
 		return before, err
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// content is what emptying a namespace or a definition has left of it.
+// content is what remains after emptying a namespace or a definition.
 type content struct {
-	resources  map[string]int // the objects that are left, by resource: widgets.example.com
-	finalizers map[string]int // the same objects, by each of their finalizers
-	failed     []error        // why objects could not be deleted, one error for each resource
-	waits      bool           // there is more, to be deleted once something else is gone
+	resources  map[string]int // number of remaining objects by resource, such as widgets.example.com
+	finalizers map[string]int // number of remaining objects by finalizer
+	failed     []error        // errors of deletes, one for each resource
+	waits      bool           // other objects must be gone before the rest can be deleted
 }
 
 func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 || c.waits }
 
-// unlistedError says why the objects of a resource could not be listed.
+// unlistedError is the error if the objects of a resource cannot be listed.
 type unlistedError struct{ error }
 
 func (e unlistedError) Unwrap() error { return e.error }
 
-// empty deletes the objects of resources by the request, in one namespace or, for the empty name, in all. It
-// leaves alone what is being deleted already, and all objects of a resource if one of them
-// cannot be read. It fails if another writer was faster, and then the step must be taken again.
+// empty deletes the objects of resources with the request w, in a namespace; empty: in all. It skips objects that are
+// already being deleted, and all objects of a resource if one of them cannot be read. It fails with errConflict if
+// another writer was faster.
 func (s *step) empty(resources []*resource.Resource, namespace string, w write.Request) (content, error) {
 	left := content{resources: map[string]int{}, finalizers: map[string]int{}}
 	for _, res := range resources {
@@ -61,7 +61,7 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 			return left, err
 		} else if err != nil {
 			left.failed = append(left.failed, err)
-			continue // a real controller does not count what is left then
+			continue // a real controller does not count the remaining objects then
 		}
 		if records, err = s.records(res, namespace); err != nil {
 			return left, err
@@ -78,7 +78,7 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 	return left, nil
 }
 
-// readable returns why some of the records of a resource cannot be listed in its storage version.
+// readable returns an error if a record of a resource cannot be listed in its storage version.
 func readable(res *resource.Resource, records []store.Record) error {
 	texts := view.NewTexts(res.Storage)
 	texts.Expect(len(records))

@@ -15,28 +15,28 @@ import (
 
 // controller is a controller of kube-controller-manager, or of kube-apiserver.
 type controller struct {
-	name Name // by the table
-	// idle says that the controller does not act. replaced says that a client acts in its place for now; forks do not
+	name Name // set from the table
+	// idle: the controller does not act. replaced: a client acts in its place for now; forks do not
 	// inherit it.
 	idle, replaced atomic.Bool
 	// identity is who makes its writes.
 	identity Identity
 
-	// follows has the kinds whose changes the controller follows.
+	// follows has the kinds that the controller follows.
 	follows []followed
-	// first enqueues keys in a new cluster, beside those that objects lead to; nil: there are none.
+	// first enqueues keys in a new cluster, besides those for existing objects; nil: none.
 	first func(s *step)
-	// resume enqueues keys in a cluster whose store was written by another server, beside those of a new
-	// cluster; nil: there are none.
+	// resume enqueues keys in a cluster whose store was written by another server, besides those of a new cluster; nil:
+	// none.
 	resume func(s *step, revision int64) error
-	// inherit copies what the same controller of the cluster has seen from which this one was forked at a
-	// revision; nil: it has seen nothing.
+	// inherit copies the state of the same controller in the origin of a fork, at a revision; nil: the controller has no
+	// state.
 	inherit func(from *controller, revision int64)
-	// sync reads what a key means, and writes what is missing.
+	// sync reads the objects of a key, and writes what is missing.
 	sync func(s *step, k key) error
-	// resyncs: the own writes of a sync can make another sync of the same key necessary.
+	// resyncs: the writes of a sync can make another sync of the same key necessary.
 	resyncs bool
-	// state is what the controller has seen, for inherit.
+	// state is the state of the controller, for inherit.
 	state any
 }
 
@@ -45,15 +45,14 @@ type followed struct {
 	kind kind // or anyKind
 	// concerns enqueues the keys that a change of an object concerns.
 	concerns func(s *step, c change) error
-	// begins: the objects of this kind lead to everything that the controller has
-	// to sync in a new cluster.
+	// begins: in a new cluster the controller syncs what the objects of this kind concern.
 	begins bool
 }
 
-// kind is a kind in the version v1, which is the one that the controllers use.
+// kind is a kind in the version v1, which the controllers use.
 type kind struct{ group, plural string }
 
-// anyKind stands for all kinds.
+// anyKind matches all kinds.
 var anyKind kind
 
 func (k kind) resource() schema.GroupResource {
@@ -128,11 +127,10 @@ func changed(s *step, c change) error {
 	return nil
 }
 
-// errNotServed says that a kind which a controller needs is not served. A real one would
-// not start.
+// errNotServed is the error if a kind that a controller needs is not served. A real one would not start.
 var errNotServed = errors.New("the kind is not served")
 
-// isTerminating reports whether a create was refused because its namespace is being deleted.
+// isTerminating reports whether a create was rejected because its namespace is being deleted.
 func isTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

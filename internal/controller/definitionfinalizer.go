@@ -13,9 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// definitionFinalizer deletes the objects of a definition that is being deleted. When the last
-// one is gone, it removes its finalizer, and the definition is gone. An object with
-// finalizers of its own keeps the definition.
+// definitionFinalizer deletes the objects of a definition that is being deleted. After the last one it removes its
+// finalizer from the definition. An object with finalizers delays that.
 func definitionFinalizer() *controller {
 	return &controller{
 		identity: APIServer,
@@ -100,7 +99,7 @@ func syncDeletedDefinition(s *step, k key) error {
 			failed := progress
 			failed.Reason, failed.Message = "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err)
 			if errors.As(left.failed[0], &unlistedError{}) {
-				// A real server reads its cache, which cannot begin if a single object cannot be read.
+				// A real server reads its watch cache, which does not start if any object cannot be read.
 				failed.Message = fmt.Sprintf("could not list instances: storage is (re)initializing: failed to list <unspecified>: %v", err)
 			}
 			crd.SetCondition(definition, metav1.NewTime(s.now()), failed)
@@ -114,9 +113,9 @@ func syncDeletedDefinition(s *step, k key) error {
 	if len(definition.Finalizers) == 1 {
 		crd.SetCondition(definition, metav1.NewTime(s.now()), done)
 	}
-	// Otherwise a finalizer of another controller keeps the definition. On a real server the clean-up
-	// takes some seconds, in which clients see the definition terminating. Here it takes none,
-	// so the condition stays until the definition is gone.
+	// Otherwise another finalizer keeps the definition. On a real server the cleanup takes some seconds, in which
+	// clients see the definition terminating. Here it takes no time, so the condition stays until the definition is
+	// gone.
 	apiextensions.CRDRemoveFinalizer(definition, apiextensions.CustomResourceCleanupFinalizer)
 	return s.update(definitions, definition, "status")
 }

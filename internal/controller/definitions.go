@@ -12,11 +12,11 @@ import (
 
 var definitions = kind{apiextensions.GroupName, "customresourcedefinitions"}
 
-// groupKey marks the key of a group whose definitions may get a name that another one has given up.
+// groupKey is the task of a key for a group whose definitions may get a name that another one has released.
 const groupKey = "group"
 
-// definitionConditions brings the accepted names and the conditions of definitions up to date. When a definition
-// gives up a name, the definitions of its group that wait for one are synced, too.
+// definitionConditions sets the accepted names and the conditions of definitions. When a definition releases a name, it
+// also syncs the definitions of its group that wait for one.
 func definitionConditions() *controller {
 	return &controller{
 		identity: APIServer,
@@ -85,7 +85,7 @@ func syncConditions(s *step, name string) error {
 	return enqueueContested(s, definition.Spec.Group)
 }
 
-// definition reads a definition, of the internal type. The caller may alter it.
+// definition returns a copy of a definition, of the internal type.
 func (s *step) definition(name string) (*apiextensions.CustomResourceDefinition, error) {
 	v, err := s.version(definitions)
 	if err != nil {

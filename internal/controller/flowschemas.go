@@ -18,9 +18,9 @@ var (
 // flowSchemaManager is the manager of the condition: the part of kube-apiserver that a real one has.
 const flowSchemaManager = "api-priority-and-fairness-config-consumer-v1"
 
-// danglingSchemas says in a condition of each FlowSchema whether the PriorityLevelConfiguration
-// exists that it names. The initial FlowSchemas have the condition from the start, so the controller
-// does not look at all of them when it begins: no start of a cluster is slower because of it.
+// danglingSchemas sets the condition Dangling of each FlowSchema: whether its PriorityLevelConfiguration is missing. The
+// initial FlowSchemas have the condition from the start, so that the controller does not slow down the start of a
+// cluster.
 func danglingSchemas() *controller {
 	return &controller{
 		identity: APIServer,

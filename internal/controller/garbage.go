@@ -22,11 +22,10 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// This file follows k8s.io/kubernetes' pkg/controller/garbagecollector: which changes it looks
-// at, and what it does about them.
+// This file follows k8s.io/kubernetes' pkg/controller/garbagecollector.
 
-// garbageCollector deletes objects whose owners are gone, and completes foreground and orphan deletions. Which
-// objects name which owners is in its graph. The name in a key is the key of an object in the store.
+// garbageCollector deletes objects whose owners are gone, and completes foreground and orphan deletions. Its graph has
+// the owner references. The name in a key is the store key of an object.
 func garbageCollector() *controller { return newCollector().controller }
 
 // collector is the state of the garbage collector.
@@ -50,17 +49,17 @@ func newCollector() *collector {
 			}
 			return g.collectGarbage(s, k.name)
 		},
-		resyncs: true, // the deletion of an object in the foreground makes it wait for its dependents
+		resyncs: true, // a foreground deletion makes the object itself wait for its dependents
 		state:   g,
 	}
 	return g
 }
 
-// verifyOwners marks the key of an object whose owners have to be looked up. Other keys are those of objects that may
+// verifyOwners is the task of a key for an object whose new owners must be checked. Other keys are for objects that may
 // be garbage, or wait for their dependents.
 const verifyOwners = "owners"
 
-// objects are the objects of all resources, for the graph.
+// objects reads the objects of all resources, for the graph.
 type objects struct{ *step }
 
 func (o objects) everything() (store.List, error) {
@@ -69,14 +68,14 @@ func (o objects) everything() (store.List, error) {
 
 func (o objects) watch(after int64) (*store.Cursor, error) { return o.server.Records.Watch("", after) }
 
-// ignored reports whether the garbage collector leaves the object of a key alone. It does so with Events, which the
-// collector of a real server does not watch either.
+// ignored reports whether the garbage collector ignores the object with a key. It ignores Events, which that of a real
+// cluster does not watch either.
 func (s *step) ignored(key string) bool {
 	events := s.server.Cluster.Registry().Resource("", "events")
 	return events != nil && strings.HasPrefix(key, events.Prefix)
 }
 
-// follow enqueues what follows from a commit for owners and their dependents.
+// follow enqueues the owners and dependents that a commit concerns.
 func (g *collector) follow(s *step, c change) error {
 	g.graph.mu.Lock()
 	defer g.graph.mu.Unlock()
@@ -86,22 +85,22 @@ func (g *collector) follow(s *step, c change) error {
 	enqueue := func(k key) { s.enqueue(k) }
 	g.graph.enqueue(enqueue, c.Commit)
 	if definitions.matches(c.Resource) && !c.Deleted {
-		// A reference may name a kind that is served only from now on.
+		// A reference may have a kind that is served only from now on.
 		g.graph.enqueueDue(enqueue)
 	}
 	return nil
 }
 
-// owned is an object that the collector looks at.
+// owned is an object that the collector processes.
 type owned struct {
 	ownership
 	resource *resource.Resource
 	record   store.Record
 }
 
-// read reads an object. It returns nil if there is none, or if its resource is not served. What changes meanwhile does not
-// stop the writes of the step, except for the object itself: the graph sees each change, and enqueues what it
-// concerns.
+// read reads the object with a store key. It returns nil if it does not exist, or if its resource is not served. Later
+// changes of the object do not stop writes of the step to other objects: the graph follows each change, and enqueues
+// what it concerns.
 func read(s *step, stored string) (*owned, error) {
 	registry, err := s.server.Registry()
 	if err != nil {
@@ -135,8 +134,7 @@ func amend(s *step, it *owned, change func(metav1.Object)) error {
 	})
 }
 
-// metadataPatch makes a merge patch of what a change does to the finalizers and owners of
-// an object, which it alters.
+// metadataPatch returns a merge patch of what change does to the finalizers and owners of obj. It alters obj.
 func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -154,7 +152,7 @@ func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, erro
 	return json.Marshal(map[string]any{"metadata": patch})
 }
 
-// orNull returns a list, or the null that removes an empty one.
+// orNull returns a list, or nil if it is empty, which removes the field.
 func orNull[T any](list []T) any {
 	if len(list) == 0 {
 		return nil
@@ -173,8 +171,8 @@ func remove(s *step, it *owned, policy metav1.DeletionPropagation) error {
 	})
 }
 
-// verifyOwners looks up the owners that a change has added to an object. If one of them does
-// not exist, the object may be garbage.
+// verifyOwners looks up the owners that a change has added to an object. If one of them does not exist, it enqueues the
+// object.
 func (g *collector) verifyOwners(s *step, stored string) error {
 	it, err := read(s, stored)
 	if it == nil || err != nil {
@@ -192,8 +190,7 @@ func (g *collector) verifyOwners(s *step, stored string) error {
 	return nil
 }
 
-// collectGarbage decides about one object. If its delete is refused, the next write of the
-// object tries again.
+// collectGarbage processes one object. If its delete is rejected, the next write of the object tries again.
 func (g *collector) collectGarbage(s *step, stored string) error {
 	it, err := read(s, stored)
 	if it == nil || err != nil {
@@ -213,8 +210,8 @@ func (g *collector) collectGarbage(s *step, stored string) error {
 	return err
 }
 
-// decide handles the dependents of an object that waits for them. Any other object it deletes
-// if none of its owners is left.
+// decide processes the dependents of an object that waits for them. It deletes any other object if none of its owners
+// exists.
 func (g *collector) decide(s *step, it *owned) (decided bool, err error) {
 	switch {
 	case it.orphansDependents():
@@ -234,8 +231,7 @@ func (g *collector) decide(s *step, it *owned) (decided bool, err error) {
 	return true, g.evaluate(s, it, owners)
 }
 
-// evaluate looks up the owners of an object. Depending on them it deletes the object, removes
-// the references to owners that are gone, or leaves it alone.
+// evaluate deletes an object, removes the references to owners that are gone, or does nothing, depending on its owners.
 func (g *collector) evaluate(s *step, it *owned, owners owners) error {
 	switch {
 	case owners.misplaced:
@@ -261,9 +257,8 @@ func (g *collector) evaluate(s *step, it *owned, owners owners) error {
 	return remove(s, it, policy)
 }
 
-// deleteInForeground deletes an object in the foreground, because its owner is deleted so. If
-// a dependent of the object waits for its own dependents, all of them may wait for each other
-// in a circle. To break it, the object stops blocking its owners first.
+// deleteInForeground deletes an object in the foreground, because its owner is. If a dependent of the object waits for
+// its own dependents, there may be a cycle. To break it, the object first stops blocking its owners.
 func (g *collector) deleteInForeground(s *step, it *owned, dependents []string) error {
 	for _, stored := range dependents {
 		dependent, err := read(s, stored)
@@ -289,8 +284,7 @@ func (g *collector) unblock(s *step, it *owned) error {
 	return amend(s, it, func(metadata metav1.Object) {
 		owners := metadata.GetOwnerReferences()
 		for i := range owners {
-			// A kind without strategic merge patches gets a merge patch, which replaces
-			// the whole list.
+			// For a kind without strategic merge patches, a merge patch replaces the whole list.
 			if blocks(owners[i]) || it.resource.Storage.Patches.StrategicMerge == nil {
 				owners[i].BlockOwnerDeletion = new(bool)
 			}
@@ -310,9 +304,8 @@ func (g *collector) release(s *step, it *owned, uids ...types.UID) error {
 	})
 }
 
-// awaitDependents removes the finalizer of foreground deletion from an object when no
-// dependent blocks its deletion any more. It enqueues the dependents whose deletion has
-// not begun.
+// awaitDependents removes the finalizer of foreground deletion from an object if no dependent blocks its deletion.
+// Otherwise it enqueues the dependents whose deletion has not begun.
 func (g *collector) awaitDependents(s *step, it *owned) error {
 	remaining, blocked := g.graph.blockingDependentsOf(it.uid)
 	if blocked {
@@ -354,22 +347,20 @@ func (g *collector) removeFinalizer(s *step, it *owned, finalizer string) error 
 	})
 }
 
-// owners holds the references of an object, by the state of the owners.
+// owners has the owner references of an object, by the state of the owners.
 type owners struct {
 	solid    []types.UID
 	dangling []types.UID
-	waiting  []types.UID // these wait for the deletion of their dependents
+	waiting  []types.UID // wait for the deletion of their dependents
 
-	// misplaced: a cluster-scoped object names a namespaced owner. The collector
-	// leaves such an object alone.
+	// misplaced: a cluster-scoped object has a namespaced owner. The collector ignores such an object.
 	misplaced bool
-	// unknown: the kind of an owner is not served, so that the collector cannot
-	// tell whether the owner exists.
+	// unknown: the kind of an owner is not served, so that the owner may exist or not.
 	unknown bool
 }
 
-// classify looks up the present state of the owners of an object. It stops at the first owner
-// that makes a decision impossible.
+// classify looks up the current state of the owners of an object. It stops at the first owner that makes a decision
+// impossible.
 func (g *collector) classify(s *step, it *owned) (owners, error) {
 	var found owners
 	for _, reference := range it.owners {
@@ -395,7 +386,7 @@ func (g *collector) classify(s *step, it *owned) (owners, error) {
 			return owners{}, err
 		}
 		switch owner := ownershipOf(record.Value); {
-		case owner.uid != string(reference.UID): // the uid is empty if there is no such object
+		case owner.uid != string(reference.UID): // empty if the object does not exist
 			found.dangling = append(found.dangling, reference.UID)
 		case owner.deletesDependents():
 			found.waiting = append(found.waiting, reference.UID)

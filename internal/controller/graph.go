@@ -15,41 +15,37 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// graph holds which objects name which owners, and which objects the garbage collector still
-// has to look at. It reads every event of the store's history once and in order, so that it
-// agrees with the store however many writers there are. After each commit it reads on, before
-// the collector looks for what follows from the commit.
+// graph has the owner references of all objects, and the objects that the garbage collector has to process. It reads
+// every event of the store's history once and in order, so it is consistent with the store for any number of writers.
+// After each commit it reads the new events, before the collector uses it.
 //
-// While its lock is held, the graph takes the locks of the store for reading, and nothing else:
-// it does not write, and it does not wait.
+// Under its lock, the graph takes the read locks of the store and no others. It does not write or wait.
 type graph struct {
 	mu     sync.Mutex
-	cursor *store.Cursor // nil: begin from the start
-	read   int64         // the revision that the last cursor reached; 0: there was none
-	copied bool          // the last cursor was that of the graph it was copied from
+	cursor *store.Cursor // nil: read all objects first
+	read   int64         // the revision that the last cursor reached; 0: none
+	copied bool          // the last cursor belonged to the graph of the origin
 	looked int64         // the newest revision by which the collector has evaluated a dependent
 
 	edges *btree.BTreeG[edge]
-	// gone has the uids of deleted owners that still have dependents, with the namespace
-	// that they were in.
+	// gone has the namespaces of deleted owners that still have dependents, by uid.
 	gone map[string]string
 	// waiting has, by uid, the keys of objects that wait for the collector to remove its
 	// finalizer.
 	waiting map[string]string
-	// due has the keys of dependents that the collector has to look at, because their
-	// references changed or because its last attempt was refused.
+	// due has the dependents that the collector has to process, by key, because their references have changed or its
+	// last attempt was rejected.
 	due map[string]due
 }
 
-// edge says that the object with a key names the owner with a uid.
+// edge is a reference from the object with a store key to the owner with a uid.
 type edge struct {
 	owner     string
 	state     state
 	dependent string
 }
 
-// state is what a dependent means for the deletion of its owner. Dependents are listed in the
-// order of these states.
+// state is the effect of a dependent on the deletion of its owner. Dependents are sorted by state.
 type state byte
 
 const (
@@ -60,15 +56,15 @@ const (
 )
 
 type due struct {
-	task     string // as of the key: verifyOwners, or empty
-	revision int64  // of the dependent that has not been looked at
+	task     string // of the key: verifyOwners, or empty
+	revision int64  // of the dependent to process
 }
 
-// stored is what the graph reads.
+// stored reads the store for the graph.
 type stored interface {
 	everything() (store.List, error)
 	watch(after int64) (*store.Cursor, error)
-	// ignored reports whether the garbage collector leaves the object of a key alone.
+	// ignored reports whether the garbage collector ignores the object with a key.
 	ignored(key string) bool
 }
 
@@ -82,10 +78,9 @@ func newEdges() *btree.BTreeG[edge] {
 	}, btree.Options{NoLocks: true})
 }
 
-// copy returns a graph for a fork of the store at a revision. If g has read further than that
-// revision, the copy is empty and begins from the start. So it does if the collector has evaluated dependents by newer
-// objects: a dependent that has got other owners since, or that is gone, is not due any more, but in the
-// fork it still has owners to look up.
+// copy returns a graph for a fork of the store at a revision. The copy is empty, and reads all objects first, if g has
+// read beyond that revision, or if the collector has evaluated dependents by newer objects: a dependent that has since
+// been changed or deleted is no longer due in g, but still is in the fork.
 func (g *graph) copy(revision int64) *graph {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,10 +122,9 @@ func outOfReach(err error) bool {
 	return errors.As(err, &compacted)
 }
 
-// begin continues at the revision where the graph was copied, or reads all objects if the
-// history does not reach back that far. Objects that other writers change in the meantime
-// become due by those writers' own commits. A copy has no other
-// writers, so all of these objects are due.
+// begin continues at the revision where the graph was copied, or reads all objects if the history does not reach back
+// that far. Objects that other writers change meanwhile become due by their commits. A copy has no other writers, so all
+// of these objects are due.
 func (g *graph) begin(s stored) (err error) {
 	if g.copied {
 		g.copied = false
@@ -165,7 +159,7 @@ func (g *graph) begin(s stored) (err error) {
 	}
 	g.read = records.Revision
 	if g.cursor, err = s.watch(g.read); outOfReach(err) {
-		return nil // others have written in the meantime: read all objects again
+		return nil // compacted meanwhile: read all objects again
 	}
 	return err
 }
@@ -206,7 +200,7 @@ func (g *graph) link(s stored, r store.Record, owners string) {
 		return
 	}
 	for _, e := range edgesOf(r, owners) {
-		e.owner = strings.Clone(e.owner) // so that the whole text of the object is not kept
+		e.owner = strings.Clone(e.owner) // does not keep the whole text of the object in memory
 		g.edges.Set(e)
 	}
 }
@@ -227,7 +221,7 @@ func (g *graph) unlink(r store.Record, owners string) {
 	}
 }
 
-// forget drops a deleted owner when no object names it any more.
+// forget removes a deleted owner without dependents.
 func (g *graph) forget(owner string) {
 	if !g.has(owner, blocking, leaving) {
 		delete(g.gone, owner)
@@ -246,7 +240,7 @@ func edgesOf(r store.Record, owners string) []edge {
 		if owner.Get("blockOwnerDeletion").Bool() {
 			e.state = fromBlocking
 		}
-		// If an object names an owner twice, one reference that blocks is enough.
+		// With two references to an owner, one that blocks is enough.
 		if i := slices.IndexFunc(edges, func(other edge) bool { return other.owner == e.owner }); i >= 0 {
 			edges[i].state = min(edges[i].state, e.state)
 			return true
@@ -318,8 +312,8 @@ func (g *graph) blockingDependentsOf(uid string) (remaining []string, blocked bo
 	return remaining, len(remaining) > 0 || g.has(uid, leavingBlocks, leavingBlocks)
 }
 
-// done records that the collector has looked at a dependent as it was at a revision. What else it has
-// read is no newer than the revision now.
+// done records that the collector has processed a dependent at a revision. Everything that it has read is not newer than
+// the revision now.
 func (g *graph) done(key string, revision, now int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -336,7 +330,7 @@ func (g *graph) postpone(key string, revision int64) {
 	g.due[key] = due{"", revision}
 }
 
-// enqueue adds the keys that a commit concerns, which the graph has read.
+// enqueue adds the keys that a commit concerns. The graph must have read the commit.
 func (g *graph) enqueue(add func(key), c write.Commit) {
 	stored := c.Record.Key
 	if d, ok := g.due[stored]; ok {
@@ -346,7 +340,7 @@ func (g *graph) enqueue(add func(key), c write.Commit) {
 		g.enqueueWaiting(add, c)
 	}
 	if !c.Deleted && (len(g.waiting) == 0 || !isDeleting(c.Record.Value)) {
-		return // even if it is being deleted, it does not wait for the collector
+		return // it does not wait for the collector even if it is being deleted
 	}
 	if c.Deleted && g.edges.Len() == 0 {
 		return

@@ -23,17 +23,17 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// storageMigrating is the type of the condition of a definition whose objects are being
-// written in its storage version.
+// storageMigrating is the type of the condition of a definition whose objects are being migrated to its storage version.
 const storageMigrating = apiextensions.CustomResourceDefinitionConditionType(apiextensionsv1.StorageMigrating)
 
 var migrations = kind{storagemigrationv1.GroupName, "storageversionmigrations"}
 
-// resourceKey marks the key of a resource whose migrations begin or continue, by the name that its definition would have.
+// resourceKey is the task of a key for a resource whose migrations begin or continue. The name is that of a
+// CustomResourceDefinition for the resource.
 const resourceKey = "resource"
 
-// storageVersionMigrator carries out StorageVersionMigrations: it writes each object of a resource again, unchanged,
-// which stores it in the storage version.
+// storageVersionMigrator carries out StorageVersionMigrations: it writes each object of a resource unchanged, which
+// stores it in the storage version.
 func storageVersionMigrator() *controller {
 	return &controller{
 		identity: ServiceAccount("storage-version-migrator-controller"),
@@ -70,25 +70,22 @@ func storageVersionMigrator() *controller {
 	}
 }
 
-// isMigrating reports whether a definition waits for the end of a migration. Few do, and
-// definitions can be long, so it searches the text before it parses it.
+// isMigrating reports whether a definition waits for the end of a migration. Few do, and definitions can be large, so it
+// searches the text before it parses it.
 func isMigrating(definition string) bool {
 	return strings.Contains(definition, string(storageMigrating)) && gjson.Get(definition, `status.conditions.#(type=="`+string(storageMigrating)+`").status`).Str == string(metav1.ConditionTrue)
 }
 
-// missingFor is how long a migration waits for a resource that does not exist, from the creation of the
-// migration on.
+// missingFor is how long after its creation a migration waits for a resource that does not exist.
 const missingFor = time.Minute
 
 // migrate carries out a migration. On a real server three controllers do this together
-// (pkg/controller/storageversionmigrator), and each waits for what the others write into the
-// status of the migration, so that a watch sees all of it: that it runs, from which revision on,
-// how it has ended, and that it runs no more.
+// (pkg/controller/storageversionmigrator), and each waits for the status that the others write. So a watch sees each
+// state: running, its revision, the result, and no longer running.
 //
-// One migration of a resource runs at a time; see turn. If its resource does not exist, it runs for a
-// minute before it fails: an alarm ends it, unless a definition of the resource comes first. If a write
-// fails for a reason that may pass, the migration goes on running, and the next write of the migration
-// or of the definition tries again.
+// One migration of a resource runs at a time; see turn. If its resource does not exist, it fails after a minute by an
+// alarm, unless a definition of the resource is created before. After a temporary error of a write the migration
+// continues to run, and the next write of the migration or of the definition tries again.
 func migrate(s *step, name string) error {
 	registry, err := s.server.Registry()
 	if err != nil {
@@ -98,7 +95,7 @@ func migrate(s *step, name string) error {
 	if err != nil || isOver(m) && !isRunning(m) {
 		return err
 	}
-	// update writes what has changed, and reads the migration again.
+	// update writes the changed status, and reads the migration again.
 	update := func() error {
 		if err := s.update(migrations, m, "status"); err != nil {
 			return err
@@ -138,7 +135,7 @@ func migrate(s *step, name string) error {
 		}
 	}
 	if res := registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && s.ignored(res.Prefix) {
-		return nil // it runs without end: upstream waits until the garbage collector has a list of the resource
+		return nil // as upstream, it never ends: it waits until the garbage collector has listed the resource
 	}
 	if !isOver(m) {
 		done, failure := rewriteAll(s, registry, m)
@@ -163,13 +160,13 @@ func migrate(s *step, name string) error {
 	return s.update(migrations, m, "status")
 }
 
-// definitionOf is the name of the definition of a resource, if it has one.
+// definitionOf returns the name of the CustomResourceDefinition of a resource, if it has one.
 func definitionOf(resource metav1.GroupResource) string {
 	return resource.Resource + "." + resource.Group
 }
 
-// turn reports whether a migration that does not run may begin: no other one of its resource runs, and
-// those that have not begun are younger, or have a name that sorts after it.
+// turn reports whether a migration may begin: no other migration of its resource runs, and those that have not begun are
+// younger, or of the same age with a later name.
 func turn(s *step, m *storagemigrationv1.StorageVersionMigration) (bool, error) {
 	v, err := s.version(migrations)
 	if err != nil {
@@ -199,7 +196,7 @@ func turn(s *step, m *storagemigrationv1.StorageVersionMigration) (bool, error) 
 	return true, nil
 }
 
-// followMigration enqueues a migration that has changed. The end of one lets the next of its resource begin.
+// followMigration enqueues a changed migration. If it has ended, it enqueues the next one of the resource.
 func followMigration(s *step, c change) error {
 	running := `status.conditions.#(type=="` + string(storagemigrationv1.MigrationRunning) + `").status`
 	isTrue := func(value string) bool { return gjson.Get(value, running).Str == string(metav1.ConditionTrue) }
@@ -213,10 +210,10 @@ func followMigration(s *step, c change) error {
 	return nil
 }
 
-// verbsOfMigration are those that a resource needs to be migrated.
+// verbsOfMigration are the verbs that a resource must support to be migrated.
 var verbsOfMigration = []string{"update", "patch", "list"}
 
-// unmigratable says why a resource cannot be migrated, or nothing if it can be.
+// unmigratable returns why a resource cannot be migrated; empty: it can be.
 func unmigratable(registry *resource.Registry, migrated metav1.GroupResource) string {
 	group, res := registry.Group(migrated.Group), registry.Resource(migrated.Group, migrated.Resource)
 	if group == nil || res == nil {
@@ -232,16 +229,16 @@ func unmigratable(registry *resource.Registry, migrated metav1.GroupResource) st
 	return ""
 }
 
-// failedReason is the reason of a condition that says why a migration has failed.
+// failedReason is the reason of the condition of a failed migration.
 const failedReason = "StorageVersionMigrationFailed"
 
-// errNoResource says that a resource went away while it was migrated.
+// errNoResource is the error if a resource is removed during its migration.
 var errNoResource = errors.New("unable to obtain GVR from discovery")
 
-// progress is how far a migration has got: how many of all objects are left.
+// progress is the progress of a migration: the number of objects that are left, and of all objects.
 type progress struct{ left, total int }
 
-// rewriteAll writes all objects again that are older than the migration.
+// rewriteAll rewrites all objects that are older than the migration.
 func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
 	res := registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
@@ -256,10 +253,10 @@ func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.Stor
 		return progress{}, err
 	}
 	done := progress{total: len(records)}
-	// What is newer is in the storage version already.
+	// Newer objects are already in the storage version.
 	records = slices.DeleteFunc(records, func(record store.Record) bool { return record.Revision > upTo })
 	for done.left = len(records); done.left > 0; done.left-- {
-		// If somebody else has written or deleted the object, it needs no migration any more.
+		// An object that another client has written or deleted needs no migration.
 		err := rewrite(s, res, records[len(records)-done.left])
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return done, err
@@ -268,8 +265,8 @@ func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.Stor
 	return done, nil
 }
 
-// rewrite writes an object unchanged, which stores it in the storage version. If the object has changed since the record,
-// the error is a conflict.
+// rewrite writes an object unchanged, which stores it in the storage version. It fails with a Conflict if the object has
+// changed since the record.
 func rewrite(s *step, res *resource.Resource, record store.Record) error {
 	v := s.controller.identity.Version(res)
 	apiVersion, kind := v.Kind().ToAPIVersionAndKind()
@@ -285,8 +282,7 @@ func rewrite(s *step, res *resource.Resource, record store.Record) error {
 	})
 }
 
-// running sets the condition that says that a migration runs, how far it has got, and with which error it
-// will try again.
+// running sets the condition of a running migration, with its progress and its last temporary error.
 func running(s *step, m *storagemigrationv1.StorageVersionMigration, done progress, again error) {
 	message := "The migration is running"
 	switch {
@@ -301,7 +297,7 @@ func running(s *step, m *storagemigrationv1.StorageVersionMigration, done progre
 	condition(s, m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", message)
 }
 
-// failed sets the condition that says why a migration has failed.
+// failed sets the condition of a failed migration.
 func failed(s *step, m *storagemigrationv1.StorageVersionMigration, done progress, why error) {
 	message := fmt.Sprintf("migration encountered unhandled error: %v", why)
 	if done.left > 0 {
@@ -310,9 +306,8 @@ func failed(s *step, m *storagemigrationv1.StorageVersionMigration, done progres
 	condition(s, m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, message)
 }
 
-// mayPass reports whether an error is temporary: one after which a real server tries again. An error
-// without a Status, such as that of a conversion webhook, reaches the real controller as an internal
-// error.
+// mayPass reports whether a real server retries after an error. An error without a Status, such as that of a conversion
+// webhook, is an InternalError for the real controller.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -322,7 +317,7 @@ func mayPass(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// enqueueMigrations enqueues the migrations of a resource, by the name that its definition would have.
+// enqueueMigrations enqueues the migrations of a resource, given the name of its CustomResourceDefinition.
 func enqueueMigrations(s *step, definition string) error {
 	v, err := s.version(migrations)
 	if err != nil {
@@ -353,11 +348,10 @@ func condition(s *step, m *storagemigrationv1.StorageVersionMigration, c storage
 	})
 }
 
-// migrationManager owns what a migration says in the status of a definition.
+// migrationManager is the field manager of migrations in the status of a definition.
 const migrationManager = "migration-runner-controller"
 
-// markMigrating sets the condition of the resource's definition, if it has one, that says that
-// a migration is running, and for which generation.
+// markMigrating sets the condition of the resource's definition, if it has one, for a running migration.
 func markMigrating(s *step, name, migration string) error {
 	return mark(s, name, func(*apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		return apiextensions.CustomResourceDefinitionCondition{
@@ -366,9 +360,8 @@ func markMigrating(s *step, name, migration string) error {
 	})
 }
 
-// markMigrated sets the condition that says how the migration ended. If the definition has not
-// changed in the meantime, its status.storedVersions has only the storage version from then on,
-// even if the migration has failed.
+// markMigrated sets the condition for a migration that has ended. If the definition has not changed meanwhile, it sets
+// status.storedVersions to the storage version, even if the migration has failed.
 func markMigrated(s *step, name string, succeeded bool) error {
 	return mark(s, name, func(definition *apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		running := apiextensions.FindCRDCondition(definition, storageMigrating)
@@ -395,8 +388,8 @@ func markMigrated(s *step, name string, succeeded bool) error {
 	})
 }
 
-// mark applies the condition of a definition and, if there are any, its storedVersions, if the
-// definition exists.
+// mark applies the condition of a definition and, if there are any, its storedVersions. It does nothing if the
+// definition does not exist.
 func mark(s *step, name string,
 	wanted func(*apiextensions.CustomResourceDefinition) (c apiextensions.CustomResourceDefinitionCondition, stored []any)) error {
 	definition, err := s.definition(name)

@@ -15,7 +15,7 @@ import (
 
 var events = kind{"", "events"}
 
-// report records an Event about an object for each of its owners that does not exist in the object's namespace, but in another one.
+// report records an Event about an object for each dangling owner that exists in another namespace.
 func (g *collector) report(s *step, it *owned, dangling []types.UID) error {
 	for _, reference := range it.owners {
 		if it.namespace == "" || !slices.Contains(dangling, reference.UID) {
@@ -49,7 +49,7 @@ func (g *collector) report(s *step, it *owned, dangling []types.UID) error {
 	return nil
 }
 
-// existsElsewhere reports whether an owner is in another namespace than the object that names it.
+// existsElsewhere reports whether an owner exists in another namespace than the object.
 func (g *collector) existsElsewhere(s *step, it *owned, reference metav1.OwnerReference) (bool, error) {
 	if _, gone := g.graph.isGone(string(reference.UID)); gone {
 		return false, nil

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Name is the name of a controller. Those of kube-controller-manager have the names that its flag
-// --controllers uses.
+// Name is the name of a controller. Controllers of kube-controller-manager have the names of its flag --controllers.
 type Name string
 
 // The controllers of kube-controller-manager.
@@ -44,15 +43,15 @@ func All() []Name {
 	return names
 }
 
-// Acting are the controllers of kube-controller-manager that act. Those of kube-apiserver always do.
+// Acting is the set of controllers of kube-controller-manager that act. Those of kube-apiserver always act.
 type Acting map[Name]bool
 
-// Select returns the controllers of these names. It fails for a name that is not among All.
+// Select returns the controllers with the given names. It fails for a name that is not in All.
 func Select(names []string) (Acting, error) {
 	acting, known := Acting{}, All()
 	for _, name := range names {
 		if !slices.Contains(known, Name(name)) {
-			return nil, fmt.Errorf("there is no controller %q", name)
+			return nil, fmt.Errorf("there is no controller %q; there are %v", name, All())
 		}
 		acting[Name(name)] = true
 	}

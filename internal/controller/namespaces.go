@@ -13,9 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// emptyNamespaces deletes the content of a namespace that is being deleted. When nothing is left in it, the
-// controller removes the finalizer kubernetes, and the namespace is gone. Until then the conditions of
-// the namespace say what is left.
+// emptyNamespaces deletes the content of a namespace that is being deleted. When it is empty, the controller removes the
+// finalizer kubernetes, which completes the deletion. Until then the conditions of the namespace list what is left.
 func emptyNamespaces() *controller {
 	return &controller{
 		identity: ServiceAccount("namespace-controller"),
@@ -104,7 +103,7 @@ func emptyNamespace(s *step, name string) (content, error) {
 			}
 		}
 	}
-	// Admission gets the delete of an object as that of the whole collection.
+	// Admission gets the delete of an object as part of a deletecollection.
 	policy := metav1.DeletePropagationBackground
 	w := write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}, Collection: true, MeasuresQuotaLater: true}
 	first, err := s.empty(pods, name, w)
@@ -151,7 +150,7 @@ func (c content) report(ns *corev1.Namespace, now metav1.Time) bool {
 	return set(corev1.NamespaceFinalizersRemaining, false, "ContentHasNoFinalizers", "All content-preserving finalizers finished") || changed
 }
 
-// join formats counts, in the order of their names.
+// join formats counts, sorted by name.
 func join(counts map[string]int, format string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

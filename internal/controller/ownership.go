@@ -19,7 +19,7 @@ type ownership struct {
 	deleting   bool
 }
 
-// ownershipOf reads the ownership out of the JSON of an object.
+// ownershipOf reads the ownership from the JSON of an object.
 func ownershipOf(text string) ownership {
 	m := metadata.Of(text)
 	o := ownership{
@@ -34,20 +34,19 @@ func ownershipOf(text string) ownership {
 	return o
 }
 
-// deletesDependents reports whether the object stays until the dependents that
-// block its deletion are gone.
+// deletesDependents reports whether the object is deleted in the foreground: it waits for dependents that block its
+// deletion.
 func (o ownership) deletesDependents() bool {
 	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerDeleteDependents)
 }
 
-// orphansDependents reports whether the object stays until its dependents have
-// been released.
+// orphansDependents reports whether the object waits until its dependents are orphaned.
 func (o ownership) orphansDependents() bool {
 	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents)
 }
 
-// ownersIn returns the JSON of an object's owner references, empty if it has none. Every write
-// calls it, and most objects have none: a search through the bytes finds that out quickly.
+// ownersIn returns the JSON of an object's owner references; empty: none. Every write calls it, and most objects have
+// none, which a search through the bytes finds quickly.
 func ownersIn(text string) string {
 	if !strings.Contains(text, `References":[{`) {
 		return ""
@@ -55,7 +54,7 @@ func ownersIn(text string) string {
 	return metadata.Get(text, "ownerReferences").Raw
 }
 
-// isDeleting reports whether an object is being deleted, by the same kind of search.
+// isDeleting reports whether an object is being deleted, by a similar search.
 func isDeleting(text string) bool {
 	return strings.Contains(text, `deletionTimestamp":`) && metadata.Get(text, "deletionTimestamp").Exists()
 }
@@ -65,7 +64,7 @@ func ownerReferences(raw string) []metav1.OwnerReference {
 		return nil
 	}
 	var owners []metav1.OwnerReference
-	// The object has been validated. A reference that cannot be read names no owner.
+	// The object was validated. Ignore references that cannot be decoded.
 	_ = json.Unmarshal([]byte(raw), &owners)
 	return owners
 }

@@ -9,12 +9,11 @@ import (
 
 var policies = kind{admissionregistrationv1.GroupName, "validatingadmissionpolicies"}
 
-// policyStatusManager is the manager of a policy's status: the name of the controller of
-// a real server.
+// policyStatusManager is the field manager of a policy's status, as on a real server.
 const policyStatusManager = "validatingadmissionpolicy-status"
 
-// policyStatus checks the types in the expressions of ValidatingAdmissionPolicies and writes the result into
-// their status, once for each generation.
+// policyStatus type-checks the expressions of ValidatingAdmissionPolicies and writes the result to their status, once
+// for each generation.
 func policyStatus() *controller {
 	return &controller{
 		identity: ServiceAccount("validatingadmissionpolicy-status-controller"),

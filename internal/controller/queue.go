@@ -13,14 +13,14 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// key is what a controller syncs: in most cases an object, by its namespace and name.
+// key identifies what a controller syncs: in most cases an object, by its namespace and name.
 type key struct {
-	// of distinguishes the keys of a controller that syncs different things; empty for most.
+	// task distinguishes the keys of a controller that syncs different things; empty for most.
 	task            string
 	namespace, name string
 }
 
-// String is the key in a report.
+// String returns the key for a report.
 func (k key) String() string {
 	if k.namespace == "" {
 		return k.name
@@ -34,20 +34,20 @@ type item struct {
 	key        key
 }
 
-// queue has the keys that are to be synced before a write returns. The writes of a sync add to the same queue,
-// so that nothing is done recursively.
+// queue has the keys to sync before a write returns. The writes of a sync add to the same queue, so that there is no
+// recursion.
 type queue struct {
 	items  []item
 	queued map[item]bool // those in items
-	// refused are not to be synced again before the write returns.
+	// refused has the items that are not synced again before the write returns.
 	refused map[item]bool
 	// syncing is the item of the sync under way.
 	syncing item
 }
 
-// add adds an item to the end of the queue, unless it is queued already. The writes of a sync do not add its own
-// item: otherwise the sync would not come to an end if each of these writes differed from the one before,
-// because admission changes them or because they report an error whose text is never the same.
+// add adds an item to the end of the queue, unless it is queued. The writes of a sync do not add its own item: otherwise
+// the sync would never end if each of these writes differed from the one before, for example because admission changes
+// them, or because they contain an error with a new text each time.
 func (q *queue) add(i item) {
 	if q.queued[i] || q.syncing == i && !i.controller.resyncs {
 		return
@@ -81,8 +81,8 @@ type Controllers struct {
 	server *Server
 	list   []*controller // in the order of the table
 	byName map[Name]*controller
-	// following has, by resource, what follows its changes, in the order of the table; the resources that are not in it
-	// are followed by others only.
+	// following has the subscriptions to a resource, in the order of the table. Other resources have the subscriptions
+	// in others.
 	following map[schema.GroupResource][]subscription
 	others    []subscription
 	alarms    *alarms
@@ -94,7 +94,7 @@ type subscription struct {
 	follows    followed
 }
 
-// New makes the controllers of a server. Close ends them.
+// New returns the controllers of a server. Close stops them.
 func New(s *Server, acting Acting) *Controllers {
 	cs := &Controllers{server: s, byName: map[Name]*controller{}, following: map[schema.GroupResource][]subscription{}, alarms: newAlarms()}
 	for _, r := range table {
@@ -106,7 +106,7 @@ func New(s *Server, acting Acting) *Controllers {
 	return cs
 }
 
-// Act has further controllers act from now on. When it returns, they have synced what there is.
+// Act starts further controllers. When it returns, they have synced the existing objects.
 func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	q := &queue{}
 	for _, c := range cs.list {
@@ -124,13 +124,13 @@ func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	return nil
 }
 
-// Replace makes a controller pause, because a client acts in its place, until Act names it.
+// Replace pauses a controller, because a client acts in its place, until Act starts it again.
 func (cs *Controllers) Replace(name Name) { cs.byName[name].replaced.Store(true) }
 
-// rests reports whether the controller does nothing now.
+// rests reports whether the controller is idle or replaced.
 func (c *controller) rests() bool { return c.idle.Load() || c.replaced.Load() }
 
-// Acting returns the controllers of kube-controller-manager that act, also those that are replaced.
+// Acting returns the controllers of kube-controller-manager that act, including replaced ones.
 func (cs *Controllers) Acting() Acting {
 	acting := Acting{}
 	for _, r := range table {
@@ -141,7 +141,7 @@ func (cs *Controllers) Acting() Acting {
 	return acting
 }
 
-// Acts reports whether a controller acts.
+// Acts reports whether a controller acts or is replaced.
 func (cs *Controllers) Acts(name Name) bool { return !cs.byName[name].idle.Load() }
 
 // add adds a controller after the others.
@@ -166,9 +166,8 @@ func (cs *Controllers) add(c *controller) {
 	}
 }
 
-// Close ends what the controllers do on their own when time has passed, and waits for what they are
-// doing. Syncs that follow a commit end before their next attempt: the next server over the same objects
-// resumes them.
+// Close stops all alarms, and waits for those that run. Syncs after a commit stop before their next attempt; the next
+// server over the same objects resumes them.
 func (cs *Controllers) Close() { cs.alarms.close() }
 
 // ended returns store.ErrClosed after Close.
@@ -179,8 +178,7 @@ func (cs *Controllers) ended() error {
 	return nil
 }
 
-// Inherit copies what other controllers have seen. The store was forked from that of the others, at the given
-// revision.
+// Inherit copies the state of the controllers of a fork's origin. The store was forked at the given revision.
 func (cs *Controllers) Inherit(from *Controllers, revision int64) {
 	for _, c := range cs.list {
 		if former := from.byName[c.name]; c.inherit != nil && !c.idle.Load() && !former.idle.Load() {
@@ -189,8 +187,7 @@ func (cs *Controllers) Inherit(from *Controllers, revision int64) {
 	}
 }
 
-// Committed does what follows a commit. A commit of a sync adds to the queue of the write that the sync belongs
-// to.
+// Committed syncs the keys that a commit concerns. A commit of a sync adds to the queue of the sync's write.
 func (cs *Controllers) Committed(ctx context.Context, c write.Commit) {
 	q, nested := ctx.Value(queueKey{}).(*queue)
 	if !nested {
@@ -225,7 +222,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 	}
 }
 
-// Begin syncs what controllers have to sync in a new cluster.
+// Begin syncs the initial keys of all controllers in a new cluster.
 func (cs *Controllers) Begin(ctx context.Context) error {
 	q := &queue{}
 	for _, c := range cs.list {
@@ -240,8 +237,8 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Resume completes what another server over the same objects, or one from which the store was forked at a revision,
-// had begun.
+// Resume completes what another server over the same objects, or the origin of a fork, had begun. revision is that of
+// the store at the start.
 func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	q := &queue{}
 	for _, c := range cs.list {
@@ -256,7 +253,7 @@ func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// resume enqueues what a controller has to sync in a cluster that was at a revision.
+// resume enqueues the keys of a controller in a cluster that continues at a revision.
 func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revision int64) error {
 	s := cs.step(ctx, q, c)
 	if err := c.begin(s); err != nil || c.resume == nil {
@@ -268,7 +265,7 @@ func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revi
 	return nil
 }
 
-// Resync has a controller begin once more, because something has changed that is not in the store.
+// Resync syncs the initial keys of a controller again, because something outside of the store has changed.
 func (cs *Controllers) Resync(ctx context.Context, name Name) {
 	q := &queue{}
 	if err := cs.byName[name].begin(cs.step(ctx, q, cs.byName[name])); err != nil {
@@ -278,7 +275,7 @@ func (cs *Controllers) Resync(ctx context.Context, name Name) {
 	cs.work(ctx, q)
 }
 
-// Sync has a controller sync an object.
+// Sync syncs an object by a controller.
 func (cs *Controllers) Sync(ctx context.Context, name Name, namespace, object string) {
 	q := &queue{}
 	q.add(item{cs.byName[name], key{namespace: namespace, name: object}})
@@ -310,15 +307,15 @@ func (cs *Controllers) work(ctx context.Context, q *queue) {
 	}
 }
 
-// errConflict is the error of a step that has read something which has changed meanwhile. The step is taken
-// again. A write that is refused for good has another error.
+// errConflict is the error of a step if something that it has read has changed meanwhile. The step is repeated. A write
+// that is rejected permanently has another error.
 var errConflict = errors.New("another write came first")
 
-// maxAttempts is how often a key is synced while other writers are faster. It ends a sync that never
-// succeeds, because a hook of its own write, such as a webhook, changes the same object each time.
+// maxAttempts limits how often a sync is repeated while other writers are faster. It ends a sync that never succeeds
+// because a webhook of its own write changes the same object each time.
 const maxAttempts = 1_000
 
-// sync syncs one key. It starts over when another writer was faster.
+// sync syncs one key. It repeats the step when another writer was faster.
 func (cs *Controllers) sync(ctx context.Context, q *queue, i item) error {
 	q.syncing = i
 	defer func() { q.syncing = item{} }()

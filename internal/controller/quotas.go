@@ -13,10 +13,10 @@ import (
 
 var quotaKind = kind{"", "resourcequotas"}
 
-// QuotaController is who measures quotas, and releases what objects no longer use.
+// QuotaController is the identity of the controller that measures quotas, and of the updates that release usage.
 var QuotaController = ServiceAccount("resourcequota-controller")
 
-// measurer measures quotas: a *quota.Quotas.
+// measurer measures quotas. It is implemented by *quota.Quotas.
 type measurer interface {
 	Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error)
 	MarkExact(quota store.Record)
@@ -26,15 +26,14 @@ type measurer interface {
 	Affected(c write.Commit) ([]string, error)
 }
 
-// quotaResync is how often the real controller measures all quotas (--resource-quota-sync-period). A
-// status that another client has written stays that long at most.
+// quotaResync is the interval at which the real controller measures all quotas (--resource-quota-sync-period). A status
+// of another client stays at most that long.
 const quotaResync = 5 * time.Minute
 
-// resourceQuotas writes into the status of a ResourceQuota what its spec limits and what is used. Most
-// commits bring their quotas up to date themselves (see package quota). This controller measures a quota again, by the
-// objects that exist, whenever adding and subtracting is not enough: if another client has written to the quota,
-// if it limits devices, if a namespace is emptied or a definition deleted, and when the grace period of a pod is
-// over. A status that another client has written stays until then, or until five minutes have passed.
+// resourceQuotas sets hard and used in the status of ResourceQuotas. Most commits update their quotas themselves (see
+// package quota). This controller measures a quota by the existing objects where that is not enough: if another client
+// has written to the quota, if it limits devices, if a namespace is emptied or a definition deleted, and when the grace
+// period of a pod ends. A status of another client stays until then, or for five minutes.
 func resourceQuotas() *controller {
 	return &controller{
 		identity: QuotaController,
@@ -46,14 +45,14 @@ func resourceQuotas() *controller {
 					s.server.Quotas.Forget(c.Record.Key)
 				case limits(c.Record.Value) != limits(c.Previous.Value):
 					s.enqueue(k)
-				case s.queue.syncing != item{s.controller, k} && !s.server.Quotas.IsExact(c.Record): // the controller has not written it
+				case s.queue.syncing != item{s.controller, k} && !s.server.Quotas.IsExact(c.Record): // written by another client
 					s.enqueueAt(k, s.now().Add(quotaResync))
 				}
 				return nil
 			}},
 			{kind: anyKind, concerns: func(s *step, c change) error {
 				s.enqueueQuotas(c.Unmeasured)
-				// A pod that is being deleted counts until its grace period is over.
+				// A pod that is being deleted counts until the end of its grace period.
 				keys, again := s.server.Quotas.Later(c.Commit)
 				for _, k := range keys {
 					s.enqueueAt(s.quotaKey(k), again)
@@ -84,11 +83,11 @@ func resourceQuotas() *controller {
 // limits returns the limits in the spec of a quota.
 func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
 
-// quotaKey returns the key of the quota with a key in the store.
+// quotaKey returns the key of the quota with a store key.
 func (s *step) quotaKey(stored string) key {
 	v, err := s.version(quotaKind)
 	if err != nil {
-		return key{} // there are no quotas then
+		return key{} // without the resource there are no quotas
 	}
 	return key{namespace: v.Resource.NamespaceOf(stored), name: v.Resource.NameOf(stored)}
 }
@@ -99,10 +98,9 @@ func (s *step) enqueueQuotas(stored []string) {
 	}
 }
 
-// syncQuota brings the status of a quota up to date. It ends when it has written the status and nobody else has written
-// meanwhile, or when it finds the status right and nobody has changed it since it was read. This is enough, although
-// objects come and go meanwhile: each of them changes the quota in its commit, or has a measurement of its own, which
-// comes after it.
+// syncQuota updates the status of a quota. It ends when it has written the status without another write meanwhile, or
+// when it finds the status right and unchanged since it was read. Concurrent creates and deletes of objects need no
+// more: each of them updates the quota in its commit, or enqueues another measurement.
 func syncQuota(s *step, k key) error {
 	v, err := s.version(quotaKind)
 	if err != nil {
@@ -127,8 +125,8 @@ func syncQuota(s *step, k key) error {
 	if err != nil || measured != nil {
 		return errors.Join(err, measured)
 	}
-	// The quota must be the one that was read: objects that are created or removed meanwhile change it. Otherwise the
-	// status that was written must have been the only write since then.
+	// The quota must not have changed since it was read, because objects that are created or removed meanwhile change
+	// it. If the status was written, that must have been the only write since then.
 	if current.Revision != former && (!changed || s.server.Records.Revision() != began+1) {
 		return errConflict
 	}

@@ -17,9 +17,8 @@ import (
 
 var serviceCIDRs = kind{networkingv1.GroupName, "servicecidrs"}
 
-// initialObjects creates initial objects again that a client has deleted, if
-// kube-apiserver does so, which takes it up to a minute. Its other initial objects it only creates when
-// it starts. The name in a key is the key of the object in the store.
+// initialObjects recreates deleted initial objects where kube-apiserver does so within a minute. It creates other
+// initial objects only when it starts. The name in a key is the store key of the object.
 func initialObjects() *controller {
 	c := &controller{identity: APIServer, sync: syncInitialObject}
 	for _, k := range []kind{
@@ -68,7 +67,7 @@ func syncInitialObject(s *step, k key) error {
 	if err != nil || !serviceCIDRs.matches(res) {
 		return err
 	}
-	// The server says itself that its range is ready.
+	// The server itself sets the condition Ready of its range.
 	created, err := find[*networkingv1.ServiceCIDR](s, serviceCIDRs, "", metadata.GetName())
 	if err != nil || created == nil {
 		return err

@@ -21,8 +21,8 @@ const (
 		"No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-// rootCA publishes the certificate of the cluster's authority in a ConfigMap in each
-// namespace, and restores it when somebody changes or deletes it.
+// rootCA publishes the certificate of the cluster's authority in a ConfigMap in each namespace, and restores it when a
+// client changes or deletes it.
 func rootCA() *controller {
 	return &controller{
 		identity: ServiceAccount("root-ca-cert-publisher"),

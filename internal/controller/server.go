@@ -12,33 +12,34 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Server is what controllers need of the server: reads, and Run.
+// Server provides controllers with reads and writes of the server.
 type Server struct {
 	// Cluster reads objects, and has the clock.
 	Cluster admission.Cluster
 	// Records reads the store.
 	Records Records
-	// Memory has the objects of the store decoded.
+	// Memory has decoded objects of the store.
 	Memory *resource.Memory
-	// Registry returns the registry of the definitions that are in the store now.
+	// Registry returns the registry, up to date with the definitions in the store.
 	Registry func() (*resource.Registry, error)
 	// Run carries out a write.
 	Run func(ctx context.Context, by Identity, verb string, w write.Request) (write.Result, error)
-	// Report reports that a controller has failed for a key. No client gets the error, and the next related
-	// write tries again.
+	// Report reports the error of a controller for a key. No client gets the error, and the next related write tries
+	// again.
 	Report func(controller, key string, err error)
 
-	// What follows is not in the store.
+	// The following is not in the store.
 
-	// AuthenticationInfo is the data that the server adds to the ConfigMap
-	// extension-apiserver-authentication; nil: it adds nothing. It comes from files of the process.
+	// AuthenticationInfo is the data that the server adds to the ConfigMap extension-apiserver-authentication; nil: it
+	// adds nothing. The data comes from files of the process.
 	AuthenticationInfo func() map[string]string
-	// Initial are the options that say which objects the cluster has from its start.
+	// Initial are the options of the initial objects.
 	Initial builtin.Options
-	// Quotas measures quotas, and has which of them are exact (package quota).
+	// Quotas measures quotas (package quota).
 	Quotas measurer
 	// Available connects to the server of an APIService, and returns the condition Available. APIServicesOf returns the
-	// names of the APIServices that point to a service. LivesInPods reports whether pods answer for that of an APIService.
+	// names of the APIServices that point to a service. LivesInPods reports whether the server of an APIService runs in
+	// pods.
 	Available     func(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition
 	APIServicesOf func(namespace, service string) []string
 	LivesInPods   func(a *apiregistrationv1.APIService) bool

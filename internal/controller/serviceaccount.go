@@ -13,8 +13,7 @@ var (
 // defaultAccount is the name of the ServiceAccount that each namespace has.
 const defaultAccount = "default"
 
-// serviceAccounts creates the ServiceAccount default in each active namespace, and creates it
-// again when it is deleted.
+// serviceAccounts creates the ServiceAccount default in each active namespace, and recreates it when it is deleted.
 func serviceAccounts() *controller {
 	return &controller{
 		identity: ServiceAccount("service-account-controller"),

@@ -31,42 +31,40 @@ type step struct {
 	key         key
 	queue       *queue
 	ctx         context.Context
-	// read has the keys that the step has read, with their revisions. The writes of the
-	// step require that these have not changed.
+	// read has the keys that the step has read, with their revisions, as preconditions of its writes.
 	read []store.Precondition
-	// again is the time at which the controller has to sync the key once more; zero: only
-	// when something has changed.
+	// again is the time at which to sync the key again; zero: only after a change.
 	again time.Time
 }
 
 func (s *step) now() time.Time { return s.server.now() }
 
-// by makes the controller sync the key again at a time, unless an earlier one is set.
+// by sets the time at which to sync the key again, unless an earlier one is set.
 func (s *step) by(t time.Time) {
 	if s.again.IsZero() || t.Before(s.again) {
 		s.again = t
 	}
 }
 
-// enqueue has the controller sync keys, after those that are in the queue already.
+// enqueue adds keys of the controller to the end of the queue.
 func (s *step) enqueue(keys ...key) {
 	for _, k := range keys {
 		s.queue.add(item{s.controller, k})
 	}
 }
 
-// enqueueAt has the controller sync a key at a later time.
+// enqueueAt syncs a key of the controller at a later time.
 func (s *step) enqueueAt(k key, t time.Time) { s.controllers.syncAt(item{s.controller, k}, t) }
 
-// scheduled returns the keys of the controller that are to be synced at a later time.
+// scheduled returns the keys of the controller with an alarm.
 func (s *step) scheduled() []key { return s.controllers.alarms.keys(s.controller) }
 
-// refuse has the key not synced again before the write returns that the step follows from.
+// refuse prevents another sync of the key before the write returns.
 func (s *step) refuse() { s.queue.refuse(item{s.controller, s.key}) }
 
 func (s *step) version(k kind) (*resource.Version, error) { return s.server.version(k) }
 
-// get reads an object. If there is none, the error is NotFound.
+// get reads an object. It fails with NotFound if it does not exist.
 func (s *step) get(k kind, namespace, name string) (runtime.Object, error) {
 	v, err := s.version(k)
 	if err != nil {
@@ -83,8 +81,8 @@ func (s *step) get(k kind, namespace, name string) (runtime.Object, error) {
 	return obj, err
 }
 
-// list reads the objects of a namespace, or of all for the empty name, that the selector
-// matches; nil: all of them. They are in the order of their keys.
+// list reads the objects of a namespace that match a selector, sorted by key. An empty namespace means all namespaces, a
+// nil selector all objects.
 func (s *step) list(k kind, namespace string, selector labels.Selector) ([]runtime.Object, error) {
 	v, err := s.version(k)
 	if err != nil {
@@ -94,7 +92,7 @@ func (s *step) list(k kind, namespace string, selector labels.Selector) ([]runti
 	return s.server.Cluster.List(v, namespace, selector)
 }
 
-// find is get for a type. It returns the zero value if there is no such object.
+// find is get for a type. It returns the zero value if the object does not exist.
 func find[T runtime.Object](s *step, k kind, namespace, name string) (found T, err error) {
 	obj, err := s.get(k, namespace, name)
 	if apierrors.IsNotFound(err) {
@@ -115,7 +113,7 @@ func copyOf[T runtime.Object](s *step, k kind, namespace, name string) (found T,
 	return as[T](obj.DeepCopyObject())
 }
 
-// record reads an object as it is stored. If there is none, the error is NotFound.
+// record reads the record of an object. It fails with NotFound if it does not exist.
 func (s *step) record(res *resource.Resource, namespace, name string) (store.Record, error) {
 	key := res.Key(namespace, name)
 	record, err := s.server.Records.Get(key)
@@ -128,9 +126,8 @@ func (s *step) record(res *resource.Resource, namespace, name string) (store.Rec
 	return record, err
 }
 
-// records reads the objects of a resource as they are stored, in a namespace or, for the empty name, in all. What
-// changes meanwhile does not stop the writes of the step: the caller sees to it that the change of each of
-// these objects enqueues the key again.
+// records reads the records of a resource in a namespace; empty: in all. Later changes of these objects do not stop the
+// writes of the step: the caller must ensure that each change enqueues the key again.
 func (s *step) records(res *resource.Resource, namespace string) ([]store.Record, error) {
 	list, err := s.server.Records.List(res.PrefixOf(namespace), store.ListOptions{})
 	return list.Records, err
@@ -161,12 +158,11 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 
 // create creates an object. The caller must not use the object afterwards.
 func (s *step) create(k kind, namespace string, obj runtime.Object) error {
-	// With a revision, the pipeline does not try the write again.
+	// With a revision, the pipeline does not retry the write.
 	return s.run("create", k, namespace, "", write.Request{Revision: s.server.Records.Revision(), Change: write.Create{Object: sent(obj)}})
 }
 
-// update writes an object, or a subresource of it. The caller must not use the object
-// afterwards.
+// update updates an object or a subresource. The caller must not use the object afterwards.
 func (s *step) update(k kind, obj runtime.Object, subresource string) error {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -180,8 +176,7 @@ func (s *step) update(k kind, obj runtime.Object, subresource string) error {
 		write.Request{Subresource: subresource, Revision: revision, Change: write.Replace{Object: sent(obj)}})
 }
 
-// apply applies a configuration to an object that the step has read, or to a subresource of it,
-// and takes fields over from other managers.
+// apply applies a configuration to an object that the step has read, or to its subresource, with force.
 func (s *step) apply(k kind, obj metav1.Object, subresource, manager string, configuration any) error {
 	body, err := json.Marshal(configuration)
 	if err != nil {
@@ -204,7 +199,7 @@ func (s *step) delete(k kind, obj metav1.Object, options metav1.DeleteOptions) e
 	return s.run("delete", k, obj.GetNamespace(), obj.GetName(), write.Request{Revision: revision, Change: write.Delete{Options: &options}})
 }
 
-// applyStatus applies a status to an object that the step has read, for a manager of its own.
+// applyStatus applies a status to an object that the step has read, with the given field manager.
 func (s *step) applyStatus(k kind, obj metav1.Object, manager string, status map[string]any) error {
 	v, err := s.version(k)
 	if err != nil {
@@ -226,9 +221,8 @@ func (s *step) run(verb string, k kind, namespace, name string, w write.Request)
 	return s.write(verb, v, namespace, name, w)
 }
 
-// write carries out a write in a version. It fails with errConflict if the step has to be taken again. If the write
-// names a revision, that happens exactly when the revision is obsolete: any other 409 or 404 for an object that exists
-// is the answer of admission.
+// write carries out a write in a version. It fails with errConflict if the step must be repeated. For a write with a
+// revision, that is exactly when the revision is obsolete: any other 409 or 404 comes from admission.
 func (s *step) write(verb string, v *resource.Version, namespace, name string, w write.Request) error {
 	w.Version, w.Namespace, w.Name = v, namespace, name
 	if w.Revision != 0 {
@@ -242,7 +236,7 @@ func (s *step) write(verb string, v *resource.Version, namespace, name string, w
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed), write.NameIsTaken(err):
 		return fmt.Errorf("%w: %w", errConflict, err)
 	case w.Revision != 0 && verb != "create" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
-		return fmt.Errorf("refused: %s", err.Error())
+		return fmt.Errorf("rejected: %s", err.Error())
 	case err != nil:
 		return err
 	}
@@ -250,8 +244,8 @@ func (s *step) write(verb string, v *resource.Version, namespace, name string, w
 	return nil
 }
 
-// wrote records the revision of an object that the step has written itself. The revision of a
-// delete is not known; if the step writes anything that depends on it, the step is taken again.
+// wrote stores the revision of an object that the step has written itself. The revision of a delete is not known: a
+// later write that depends on it repeats the step.
 func (s *step) wrote(v *resource.Version, namespace string, result write.Result) {
 	if len(s.read) == 0 {
 		return
@@ -270,9 +264,9 @@ func (s *step) wrote(v *resource.Version, namespace string, result write.Result)
 	}
 }
 
-// sent makes the object of a write, as if kube-controller-manager had sent the object: as
-// protobuf, which has no empty lists. Missing fields get their defaults. An object of the internal type, such as a
-// definition, is taken as it is, without a copy, because it can be large and the write is tried once.
+// sent returns the object of a write as if kube-controller-manager had sent it in protobuf, which has no empty lists.
+// Missing fields get their defaults. An object of the internal type, such as a definition, is not copied, because it can
+// be large and the write is tried only once.
 func sent(obj runtime.Object) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		objects, out := v.Codec.Objects(), v.Codec.New()
@@ -301,7 +295,7 @@ func sent(obj runtime.Object) write.Made {
 	}
 }
 
-// protobuf is what all published API types are.
+// protobuf is implemented by all API types.
 type protobuf interface {
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
@@ -315,5 +309,5 @@ func revisionOf(obj runtime.Object) (int64, error) {
 	return strconv.ParseInt(metadata.GetResourceVersion(), 10, 64)
 }
 
-// compareNames orders objects of one namespace.
+// compareNames compares objects of one namespace.
 func compareNames(a, b metav1.Object) int { return strings.Compare(a.GetName(), b.GetName()) }

@@ -3,9 +3,9 @@ package controller
 // row is a controller in the table.
 type row struct {
 	name Name
-	// always: it is part of kube-apiserver, so that it always acts.
+	// always: the controller is part of kube-apiserver and always acts.
 	always bool
-	// new makes the controller. Each cluster has its own, because some keep what they have seen.
+	// new returns the controller. Each cluster has its own, because some have state.
 	new func() *controller
 }
 

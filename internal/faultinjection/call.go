@@ -16,13 +16,13 @@ import (
 // callingKey is the key of the name of a webhook in the context of a call.
 type callingKey struct{}
 
-// Calling returns the context of a call of an admission webhook.
+// Calling returns the context for a call of an admission webhook.
 func Calling(ctx context.Context, webhook string) context.Context {
 	return context.WithValue(ctx, callingKey{}, webhook)
 }
 
-// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it, and
-// the name of that fault. The context is that of the call.
+// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it, and the name of that
+// fault. ctx is the context of the call.
 func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, err error) {
 	if !e.Active() {
 		return "", nil
@@ -44,9 +44,9 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, er
 	return fault, Unreached(host)
 }
 
-// FailConversion returns the name of the fault that strikes a call of the conversion webhook of a
-// resource; empty: none does. The caller has the call end with Unreached, and wraps the error that
-// comes of it in a CallError: a conversion knows nothing of the request that needs it.
+// FailConversion returns the name of the fault that strikes a call of the conversion webhook of a resource; empty: none.
+// The caller fails the call with Unreached, and wraps the resulting error in a CallError, because a conversion does not
+// have its request.
 func (e *Engine) FailConversion(resource schema.GroupResource) (fault string) {
 	return e.failCall(faults.EffectFailConversion, func(i *Injection) bool {
 		if i.fault.Resource != "" && groupOf(&i.fault) != resource {
@@ -79,7 +79,7 @@ type address string
 func (address) Network() string  { return "tcp" }
 func (a address) String() string { return string(a) }
 
-// CallError is an error of a call that a fault has struck. It reads like the error alone.
+// CallError is an error of a call that a fault has struck. Its text is that of Err.
 type CallError struct {
 	Fault string
 	Err   error
@@ -91,7 +91,7 @@ func (e *CallError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Behind returns the name of the fault behind an error; empty: there is none.
+// Behind returns the name of the fault that caused an error; empty: none.
 func Behind(err error) string {
 	var struck *CallError
 	if errors.As(err, &struck) {
@@ -100,14 +100,14 @@ func Behind(err error) string {
 	return ""
 }
 
-// Observe reports the fault behind an error to the observer of the request; no fault: it does nothing.
+// Observe reports the fault that caused an error to the observer of the request. It does nothing for other errors.
 func Observe(ctx context.Context, err error) {
 	if fault := Behind(err); fault != "" {
 		observe.From(ctx).Fault(fault)
 	}
 }
 
-// Answer returns the error that a client gets because of another one, and keeps the fault behind that.
+// Answer returns the error for a client because of another error, and keeps the fault of the latter.
 func Answer(answer, because error) error {
 	if fault := Behind(because); fault != "" {
 		return &CallError{Fault: fault, Err: answer}

@@ -17,26 +17,27 @@ import (
 
 // Engine has the faults of one server. The zero value has none. It is safe for concurrent use.
 type Engine struct {
-	// Store is that of the server.
+	// Store is the store of the server.
 	Store *store.Store
-	// Seed is that of the cluster; nil: random.
+	// Seed is the seed of the cluster; nil: random.
 	Seed *uint64
 
-	// active are the faults in force, in the order of their injection; nil: none. The slice is
-	// never altered.
+	// active has the active faults, in the order of injection; nil: none. The slice is immutable.
 	active atomic.Pointer[[]*Injection]
 
 	mu       sync.Mutex
-	injected []*Injection // also those that have been stopped
-	watches  []*Watch     // that are running, in the order in which they began
+	injected []*Injection // including stopped ones
+	watches  []*Watch     // running watches, in the order in which they began
 	begun    int64        // how many watches have begun
 	hold     *Hold        // nil: none
 }
 
-// Serves returns an error if a server does not serve a verb of a resource or subresource. Any of them may be empty.
+// Serves returns an error if a server does not serve a verb of a resource or subresource. Empty arguments match
+// everything.
 type Serves func(resource schema.GroupResource, subresource, verb string) error
 
-// Inject puts a fault in force. It fails if the server does not serve what the fault names.
+// Inject injects a fault. It fails for an invalid fault, and if the server does not serve its resource, subresource or
+// verb.
 func (e *Engine) Inject(f faults.Fault, serves Serves) (*Injection, error) {
 	if err := check(&f); err != nil {
 		return nil, fmt.Errorf("the fault cannot be injected: %w", err)
@@ -81,7 +82,7 @@ func (e *Engine) inForce() []*Injection {
 	return nil
 }
 
-// set puts faults in force. The caller holds the lock.
+// set sets the active faults. The caller holds the lock.
 func (e *Engine) set(inForce []*Injection) {
 	if len(inForce) == 0 {
 		e.active.Store(nil)
@@ -90,7 +91,7 @@ func (e *Engine) set(inForce []*Injection) {
 	e.active.Store(&inForce)
 }
 
-// remove takes a fault out of force.
+// remove removes a fault from the active ones.
 func (e *Engine) remove(i *Injection) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -100,28 +101,28 @@ func (e *Engine) remove(i *Injection) {
 	}
 }
 
-// Active reports whether any fault is in force.
+// Active reports whether any fault is active.
 func (e *Engine) Active() bool { return e.active.Load() != nil }
 
 // Struck is what happens to one request.
 type Struck struct {
 	Request Request
-	// Latency is how long the request waits first.
+	// Latency is how long the request waits before anything else.
 	Latency time.Duration
-	// Report is called with what happens to the request, once, before its answer; nil: nobody observes it.
+	// Report is called once, before the response, with a description of what happens to the request; may be nil.
 	Report func(what string)
 
-	by      *Injection // with an effect; nil: none
+	by      *Injection // the fault with an effect; nil: none
 	kept    atomic.Bool
 	latency []*Injection
 }
 
-// Strike counts a request, and says what happens to it. The caller calls Done with the result.
+// Strike counts a request, and returns what happens to it; nil: nothing. The caller must call Done of the result.
 func (e *Engine) Strike(r Request) *Struck {
 	s := &Struck{Request: r}
 	inForce := e.inForce()
 	if r.NameInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return i.fault.Name != "" }) {
-		s.Request.Name, s.Request.NameInBody = r.NameInBody(), nil // later the body has been read
+		s.Request.Name, s.Request.NameInBody = r.NameInBody(), nil // the body is read later
 	}
 	if r.DryRunInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return commits(&i.fault) }) {
 		s.Request.DryRun = r.DryRunInBody()
@@ -144,14 +145,14 @@ func (e *Engine) Strike(r Request) *Struck {
 	return s
 }
 
-// Done says that the request is over. If the effect has not come to pass, the fault has not fired.
+// Done ends the request. If the effect has not happened, the fault has not fired.
 func (s *Struck) Done() {
 	if s.by != nil && !s.kept.Load() {
 		s.by.refund()
 	}
 }
 
-// happen says that the effect comes to pass.
+// happen records that the effect happens.
 func (s *Struck) happen() {
 	if !s.kept.CompareAndSwap(false, true) {
 		return
@@ -162,12 +163,12 @@ func (s *Struck) happen() {
 	}
 }
 
-// has reports whether the effect on a request is of a type.
+// has reports whether the effect on the request has a type.
 func (s *Struck) has(t faults.EffectType) bool {
 	return s != nil && s.by != nil && s.by.fault.Effect.Type == t
 }
 
-// By returns the fault whose effect strikes the request; ok is false if none does.
+// By returns the fault whose effect strikes the request. ok is false if there is none.
 func (s *Struck) By() (f faults.Fault, ok bool) {
 	if s == nil || s.by == nil {
 		return faults.Fault{}, false
@@ -175,7 +176,7 @@ func (s *Struck) By() (f faults.Fault, ok bool) {
 	return s.by.fault, true
 }
 
-// Answer returns the error that answers the request; nil: there is none.
+// Answer returns the error with which to answer the request; nil: none.
 func (s *Struck) Answer() error {
 	if s == nil || s.by == nil {
 		return nil
@@ -197,14 +198,14 @@ func (s *Struck) IsCutBefore() bool {
 	return true
 }
 
-// MayBeCutAfter reports whether the connection is cut after the request has been carried out, if it
-// succeeds. Then the caller calls CutAfter.
+// MayBeCutAfter reports whether the connection is cut after the request has been carried out successfully. The caller
+// then calls CutAfter.
 func (s *Struck) MayBeCutAfter() bool { return s.has(faults.EffectCutAfterCommit) }
 
-// CutAfter says that the connection is cut.
+// CutAfter records that the connection is cut.
 func (s *Struck) CutAfter() { s.happen() }
 
-// Lag returns by how many revisions a read is stale; 0: it is not.
+// Lag returns by how many revisions a read is stale; 0: none.
 func (s *Struck) Lag() int64 {
 	if !s.has(faults.EffectStaleRead) {
 		return 0
@@ -212,11 +213,11 @@ func (s *Struck) Lag() int64 {
 	return int64(s.by.fault.Effect.Count)
 }
 
-// ReadStale says that the read has been answered from the past.
+// ReadStale records that the read returned a past state.
 func (s *Struck) ReadStale() { s.happen() }
 
-// Refusal returns the message with which admission refuses the write, and what to call when it
-// does; empty: it does not.
+// Refusal returns the message with which admission rejects the write, and a function to call when it does; empty: it
+// does not.
 func (s *Struck) Refusal() (message string, refused func()) {
 	if !s.has(faults.EffectRefuseAdmission) {
 		return "", nil
@@ -227,12 +228,12 @@ func (s *Struck) Refusal() (message string, refused func()) {
 // struckKey is the key of the Struck in the context of a request.
 type struckKey struct{}
 
-// With returns a context that has what happens to a request.
+// With returns a context with a Struck.
 func With(ctx context.Context, s *Struck) context.Context {
 	return context.WithValue(ctx, struckKey{}, s)
 }
 
-// From returns what happens to a request; nil: there are no faults.
+// From returns the Struck of With; nil: none.
 func From(ctx context.Context) *Struck {
 	s, _ := ctx.Value(struckKey{}).(*Struck)
 	return s

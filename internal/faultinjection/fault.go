@@ -12,10 +12,10 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-// groupOf returns the resource of a fault as the API names it.
+// groupOf returns the group and resource of a fault.
 func groupOf(f *faults.Fault) schema.GroupResource { return schema.ParseGroupResource(f.Resource) }
 
-// check returns an error for fields that contradict each other.
+// check returns an error for invalid fields, and for fields that contradict each other.
 func check(f *faults.Fault) error {
 	effect, ok := effects[f.Effect.Type]
 	if !ok {
@@ -29,17 +29,17 @@ func check(f *faults.Fault) error {
 	}
 	switch {
 	case f.Effect.Type == "" && f.Latency == 0:
-		return errors.New("it has neither an effect nor a latency")
+		return errors.New("the fault has neither an Effect nor a Latency: set one")
 	case f.Latency < 0:
-		return fmt.Errorf("the latency %v is negative", f.Latency)
+		return fmt.Errorf("Latency is %v: it must not be negative", f.Latency)
 	case f.After < 0:
 		//lint:ignore ST1005 After is the name of a field
-		return fmt.Errorf("After is %d: it cannot be negative", f.After)
+		return fmt.Errorf("After is %d: it must not be negative", f.After)
 	case f.Times < 0:
 		//lint:ignore ST1005 Times is the name of a field
-		return fmt.Errorf("Times is %d: it cannot be negative", f.Times)
+		return fmt.Errorf("Times is %d: it must not be negative", f.Times)
 	case f.Probability < 0 || f.Probability > 1 || f.Probability != f.Probability:
-		return fmt.Errorf("the probability %v is not between 0 and 1", f.Probability)
+		return fmt.Errorf("Probability is %v: it must be between 0 and 1", f.Probability)
 	case f.Verb != "" && !slices.Contains(allVerbs, f.Verb):
 		return fmt.Errorf("there is no verb %q; there are %s", f.Verb, strings.Join(allVerbs, ", "))
 	case f.Verb != "" && !slices.Contains(effect.verbs, f.Verb):
@@ -49,31 +49,30 @@ func check(f *faults.Fault) error {
 	case f.Latency > 0 && effect.strikes != requests:
 		return fmt.Errorf("a fault with %s cannot have a Latency, which delays requests", f.Effect)
 	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != "" || f.AuditID != ""):
-		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User, UserAgent and AuditID empty")
+		return errors.New("FailConversion strikes all conversions of a Resource, for any request: leave Verb, Subresource, Namespace, Name, User, UserAgent and AuditID empty")
 	case effect.strikes == watches && f.Subresource != "":
 		return fmt.Errorf("a fault with %s cannot have a Subresource: subresources cannot be watched", f.Effect)
 	}
 	return nil
 }
 
-// Request is a request as faults see it.
+// Request has the properties of a request that faults can match.
 type Request struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent, AuditID string
-	// DryRun: nothing will be committed.
+	// DryRun: the request is a dry run.
 	DryRun bool
-	// DryRunInBody returns the same of a request whose body says so, or may; nil: DryRun is right. It
-	// is called only if a fault needs to know, and before anybody else reads the body.
+	// DryRunInBody reports whether the body makes the request a dry run; nil: DryRun is right. It is called only if a
+	// fault needs it, before anything else reads the body.
 	DryRunInBody func() bool
-	// NameInBody returns the name in the body of a create; nil: there is none. It is called
-	// only if a fault needs the name, and before anybody else reads the body.
+	// NameInBody returns the name in the body of a create; nil: there is none. It is called only if a fault needs it,
+	// before anything else reads the body.
 	NameInBody func() string
 }
 
 // criterion is one field of a fault that a request must match.
 type criterion struct{ field, wanted, found string }
 
-// differences returns the criteria that a request does not meet; at most two, because nobody
-// wants to know more.
+// differences returns the criteria that a request does not meet, at most two.
 func differences(f *faults.Fault, r *Request) (missed []criterion) {
 	miss := func(field, wanted, found string) bool {
 		missed = append(missed, criterion{field, wanted, found})

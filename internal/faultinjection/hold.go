@@ -15,23 +15,23 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// Hold keeps the events of all watches back until a test delivers them. It is a faults.Hold.
+// Hold holds back the events of all watches until a test delivers them. It implements faults.Hold.
 type Hold struct {
 	engine *Engine
 	serves Serves
 	fail   func(error) // called with the error of a method
 	ticks  int
-	more   chan struct{} // has a value when events are held that were not before
+	more   chan struct{} // receives when further events are held back
 }
 
-// More returns a channel that gets a value when events are held back that were not before.
+// More returns a channel that receives when further events are held back.
 func (h *Hold) More() <-chan struct{} { return h.more }
 
 // ErrHeld is the error of a second hold.
-var ErrHeld = errors.New("the watch events are held already: release the other hold first")
+var ErrHeld = errors.New("the watch events are already held: release the other hold first")
 
-// Hold begins to keep events back, from the watches that run and from those that will begin. The
-// state that a watch begins with is not kept back. The methods of the Hold call fail with their errors.
+// Hold begins to hold back events, of running and of later watches, but not the initial state of a watch. Methods of the
+// Hold call fail with their errors. It returns ErrHeld if there is another Hold.
 func (e *Engine) Hold(serves Serves, fail func(error)) (*Hold, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,14 +43,14 @@ func (e *Engine) Hold(serves Serves, fail func(error)) (*Hold, error) {
 	return e.hold, nil
 }
 
-// Holds reports whether events are kept back.
+// Holds reports whether a Hold is active.
 func (e *Engine) Holds() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.hold != nil
 }
 
-// Release delivers everything, and ends the hold.
+// Release delivers all events, and ends the hold.
 func (h *Hold) Release() {
 	e := h.engine
 	e.mu.Lock()
@@ -74,7 +74,7 @@ func (e *Engine) setHold(h *Hold) {
 	}
 }
 
-// deliver lets the first events that are held go. The caller holds the lock.
+// deliver delivers the first n held events. The caller holds the lock.
 func (w *Watch) deliver(n int) {
 	for _, held := range w.held[:n] {
 		w.release(held.event)
@@ -85,8 +85,8 @@ func (w *Watch) deliver(n int) {
 	}
 }
 
-// Pending returns what is held back: in the order of the changes, and of one change in the order
-// in which the watches began.
+// Pending returns the held events in the order of the changes; those of one change in the order in which the watches
+// began.
 func (h *Hold) Pending() []faults.Delivery {
 	e := h.engine
 	e.mu.Lock()
@@ -109,7 +109,7 @@ func (w *Watch) pending(h *Hold) []faults.Delivery {
 	w.pull()
 	w.learn()
 	if w.hold != h || w.ended {
-		return nil // it has ended meanwhile
+		return nil // the watch has ended meanwhile
 	}
 	deliveries := make([]faults.Delivery, len(w.held))
 	for i, held := range w.held {
@@ -123,8 +123,8 @@ func (w *Watch) pending(h *Hold) []faults.Delivery {
 	return deliveries
 }
 
-// DeliverThese delivers events, each together with those that are before it in its watch, and returns how
-// many these are. An event that is not held any more is left out.
+// DeliverThese delivers events, each together with the earlier ones of its watch, and returns their number. It ignores
+// events that are no longer held.
 func (h *Hold) DeliverThese(events ...faults.Delivery) (delivered int) {
 	h.engine.mu.Lock()
 	byNumber := map[int64]*Watch{}
@@ -135,7 +135,7 @@ func (h *Hold) DeliverThese(events ...faults.Delivery) (delivered int) {
 	for _, d := range events {
 		w := byNumber[d.Watch]
 		if w == nil {
-			continue // it has ended
+			continue // the watch has ended
 		}
 		w.mu.Lock()
 		n := 0
@@ -151,13 +151,13 @@ func (h *Hold) DeliverThese(events ...faults.Delivery) (delivered int) {
 	return delivered
 }
 
-// Deliver delivers the first n of Pending, and returns how many that were.
+// Deliver delivers the first n events of Pending, and returns their number.
 func (h *Hold) Deliver(n int) int {
 	deliveries := h.Pending()
 	return h.DeliverThese(deliveries[:max(0, min(n, len(deliveries)))]...)
 }
 
-// DeliverKind delivers all that Pending has of a resource, and returns how many events that were.
+// DeliverKind delivers all events of a resource, and returns their number.
 func (h *Hold) DeliverKind(resource string) int {
 	wanted := schema.ParseGroupResource(resource)
 	if err := h.serves(wanted, "", "watch"); err != nil {
@@ -167,8 +167,7 @@ func (h *Hold) DeliverKind(resource string) int {
 	return h.deliverIf(func(d faults.Delivery) bool { return d.Resource == wanted })
 }
 
-// DeliverTo delivers all that Pending has for watches whose user agent begins with a text, and returns
-// how many events that were.
+// DeliverTo delivers all events for watches whose user agent begins with a text, and returns their number.
 func (h *Hold) DeliverTo(userAgent string) int {
 	return h.deliverIf(func(d faults.Delivery) bool { return strings.HasPrefix(d.UserAgent, userAgent) })
 }
@@ -178,9 +177,9 @@ func (h *Hold) deliverIf(picks func(faults.Delivery) bool) int {
 }
 
 // errNoBubble is the error of a tick outside of a bubble, where its end cannot be observed.
-var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: elsewhere it cannot find out when all clients are idle; use Deliver")
+var errNoBubble = errors.New("Tick works only in a testing/synctest bubble, where it can wait until all clients are idle: use Deliver")
 
-// Tick waits until nothing moves, delivers everything that is held back, and waits until nothing moves again.
+// Tick waits until all goroutines of the bubble are blocked, delivers all held events, and waits again.
 func (h *Hold) Tick() int {
 	if !bubble.Inside() {
 		h.fail(errNoBubble)
@@ -195,10 +194,10 @@ func (h *Hold) Tick() int {
 	return n
 }
 
-// Ticks returns how many ticks have delivered something.
+// Ticks returns the number of ticks that have delivered something.
 func (h *Hold) Ticks() int { return h.ticks }
 
-// Drain ticks until nothing is held back, and returns how many ticks that took.
+// Drain ticks until nothing is held back, and returns the number of ticks. It fails after most ticks.
 func (h *Hold) Drain(most int) int {
 	for n := range most + 1 {
 		if h.Tick() == 0 {

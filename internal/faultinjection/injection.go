@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-// Injection is a fault in an engine, with its counters. It is a faults.Injection.
+// Injection is an injected fault, with its counters. It implements faults.Injection.
 type Injection struct {
 	fault  faults.Fault
 	engine *Engine
@@ -17,10 +17,10 @@ type Injection struct {
 	random   *rand.Rand // nil: the fault has no probability
 	matched  int
 	fired    int
-	near     int       // how many requests differed in one criterion alone
+	near     int       // number of requests that differed in one criterion only
 	nearest  criterion // of the last of those
 	stopped  bool
-	reserved int // strikes that are counted in fired, and may be given back
+	reserved int // strikes in fired that may be refunded
 }
 
 // Fault returns the fault.
@@ -43,7 +43,7 @@ func (i *Injection) Matched() int {
 	return i.matched
 }
 
-// Stop ends the fault. Requests that it has struck already go on as they are.
+// Stop ends the fault. Requests that it has already struck are not affected.
 func (i *Injection) Stop() {
 	i.mu.Lock()
 	stopped := i.stopped
@@ -54,7 +54,7 @@ func (i *Injection) Stop() {
 	}
 }
 
-// Unfired says why a fault that has to strike has not; empty: it has, or need not.
+// Unfired returns why a fault that is not Optional has not struck; empty: it has struck, or need not.
 func (i *Injection) Unfired() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -70,7 +70,7 @@ func (i *Injection) Unfired() string {
 			plural(i.near, "1 request differs", "%d requests differ"), i.nearest.field, i.nearest.found)
 	}
 	if i.fault.Effect.Type == faults.EffectFailConversion {
-		return text + "; no conversion webhook was to be called"
+		return text + "; no conversion webhook was called for the resource"
 	}
 	return text + "; no request matched"
 }
@@ -82,8 +82,7 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf(many, n)
 }
 
-// take counts a request and reports whether the fault strikes it. What it strikes is reserved until
-// keep or refund.
+// take counts a request and reports whether the fault strikes it. The strike is reserved until keep or refund.
 func (i *Injection) take(r *Request) bool {
 	missed := differences(&i.fault, r)
 	i.mu.Lock()
@@ -115,14 +114,14 @@ func (i *Injection) strikes() bool {
 	return true
 }
 
-// keep says that a strike has had its effect.
+// keep records that a strike has had its effect.
 func (i *Injection) keep() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.reserved--
 }
 
-// refund says that a strike has had no effect.
+// refund records that a strike has had no effect.
 func (i *Injection) refund() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -11,32 +11,32 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ErrDropped is the end of a watch whose connection breaks.
+// ErrDropped is the error of a watch whose connection is cut.
 var ErrDropped = errors.New("the connection of the watch is cut off")
 
-// Shown is an event as a watch shows it.
+// Shown is an event in the form of a watch.
 type Shown struct {
 	Type            string // ADDED, MODIFIED or DELETED; empty: the watch does not show the event
 	Namespace, Name string
 }
 
-// Source is where a watch has its events from, and how it shows them.
+// Source provides the events of a watch, and their form.
 type Source struct {
 	// Cursor reads the changes of the objects.
 	Cursor *store.Cursor
-	// Definition reads the changes of the definition of the resource; nil: it does not have one. Ends reports
-	// whether such a change ends the watch. It is called under the locks of the watch.
+	// Definition reads the changes of the resource's definition; nil: it has none. Ends reports whether such a change
+	// ends the watch. It is called under the locks of the watch.
 	Definition *store.Cursor
 	Ends       func(*store.Event) bool
-	// Shows returns how the watch shows an event. It may call a conversion webhook, and is called
-	// without locks, by several goroutines.
+	// Shows returns the form of an event. It may call a conversion webhook, and is called without locks, by several
+	// goroutines.
 	Shows func(*store.Event) (Shown, error)
-	// Report is called with each fault that strikes the watch; nil: nobody observes it.
+	// Report is called with each fault that strikes the watch; may be nil.
 	Report func(what string)
 }
 
-// Watch is a running watch. It reads the events of a source: at once, or later if faults delay them
-// or a [Hold] keeps them back. It ends behind the last event from before the change of its definition.
+// Watch is a running watch. It reads the events of a source: at once, or later if faults delay them or a [Hold] holds
+// them back. It ends after the last event before the change of its definition.
 type Watch struct {
 	Source
 	engine  *Engine
@@ -47,22 +47,20 @@ type Watch struct {
 
 	mu   sync.Mutex
 	hold *Hold // nil: none
-	// held are the events that wait for the hold, late those that wait for their time. All of late
-	// come before all of held.
+	// held has the events that wait for the hold, late those that wait for their time. All of late precede all of held.
 	held   []*heldEvent
 	late   []lateEvent
 	delays []*Injection
 	drops  []*dropping
-	// expiry ends the watch by a compaction; nil: none. expired is the end, once the history is compacted.
+	// expiry is the fault that ends the watch by a compaction; nil: none. expired is its error, after the compaction.
 	expiry  *Injection
 	expired *store.CompactedError
-	failed  error // of the source, after the events that it has read before
-	last    int64 // the revision that changes the definition; 0: none has
+	failed  error // of the source; returned after the events read before
+	last    int64 // the revision of the change of the definition; 0: none
 	ended   bool
 }
 
-// heldEvent is an event that waits for the hold. Those that the watch does not show are taken out
-// once that is decided.
+// heldEvent is an event that waits for the hold. Events that the watch does not show are removed when that is known.
 type heldEvent struct {
 	event   *store.Event
 	decided bool // whether shown is set
@@ -97,7 +95,7 @@ func (e *Engine) Watch(r Request, from Source) *Watch {
 	return w
 }
 
-// End says that the watch is over. What has been held back from it is forgotten.
+// End ends the watch, and discards its held events.
 func (w *Watch) End() {
 	w.engine.mu.Lock()
 	w.engine.watches = slices.DeleteFunc(w.engine.watches, func(other *Watch) bool { return other == w })
@@ -112,7 +110,7 @@ func (w *Watch) End() {
 	w.drops = nil
 }
 
-// mayStrike lets a fault strike the watch if it matches. The caller holds the lock of the engine.
+// mayStrike makes a fault strike the watch if it matches. The caller holds the lock of the engine.
 func (w *Watch) mayStrike(i *Injection) {
 	if !i.take(&w.request) {
 		return
@@ -136,7 +134,7 @@ func (w *Watch) mayStrike(i *Injection) {
 	w.awake()
 }
 
-// struckBy says that a fault has its effect. The caller holds the lock.
+// struckBy records that a fault has its effect. The caller holds the lock.
 func (w *Watch) struckBy(i *Injection) {
 	i.keep()
 	if w.Report != nil {
@@ -144,7 +142,7 @@ func (w *Watch) struckBy(i *Injection) {
 	}
 }
 
-// spare takes a fault off the watch. Events that it has delayed already come when they are due.
+// spare removes a fault from the watch. Events that it has already delayed still come when they are due.
 func (w *Watch) spare(i *Injection) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,15 +155,15 @@ func (w *Watch) spare(i *Injection) {
 	})
 }
 
-// compactFor compacts the history if a fault ends one of the watches by that. Before, every watch
-// reads what it would lose: only those end that a fault strikes. The caller holds the lock.
+// compactFor compacts the history if a fault ends one of the watches by that. Before that, every watch reads what it
+// would lose, so that only struck watches end. The caller holds the lock.
 func (e *Engine) compactFor(watches ...*Watch) {
 	if slices.ContainsFunc(watches, func(w *Watch) bool { return w.expiry != nil }) {
-		_ = e.compact() // if the store is closed, all watches end; if its file takes no more, they go on
+		_ = e.compact() // if the store is closed, all watches end anyway; if its file cannot be written, they continue
 	}
 }
 
-// Compact forgets the history up to now, as a compaction of etcd does. Watches that run go on.
+// Compact discards the history up to now, as a compaction of etcd does. Running watches continue.
 func (e *Engine) Compact() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,7 +191,7 @@ func (e *Engine) compact() error {
 	return nil
 }
 
-// awake makes the reader of the watch poll again. The caller holds the lock.
+// awake wakes the reader of the watch. The caller holds the lock.
 func (w *Watch) awake() {
 	select {
 	case w.wake <- struct{}{}:
@@ -204,11 +202,11 @@ func (w *Watch) awake() {
 // Changed returns a channel that is closed by the next commit to any key.
 func (w *Watch) Changed() <-chan struct{} { return w.Cursor.Changed() }
 
-// Wake returns a channel that gets a value when the events, or the end, of the watch may have changed.
+// Wake returns a channel that receives when the watch may have events or may have ended.
 func (w *Watch) Wake() <-chan struct{} { return w.wake }
 
-// Poll returns the next events that the client may see, or none. It fails as the cursors do,
-// or with a CompactedError if a fault ends the watch.
+// Poll returns the next events for the client, or none. It fails as the cursors do, or with a CompactedError if a fault
+// ends the watch.
 func (w *Watch) Poll() ([]*store.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,8 +229,7 @@ func (w *Watch) Poll() ([]*store.Event, error) {
 	return ready, nil
 }
 
-// Over reports whether the watch has to end: its definition has changed, and Poll has returned all
-// events from before.
+// Over reports whether the watch must end: its definition has changed, and Poll has returned all earlier events.
 func (w *Watch) Over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -245,7 +242,7 @@ func (w *Watch) read() ([]*store.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What comes before the change of the definition is there once the change is.
+	// Events before the change of the definition are available when the change is.
 	if former := w.last; former == 0 {
 		if err := w.readDefinition(); err != nil {
 			return nil, err
@@ -264,13 +261,13 @@ func (w *Watch) read() ([]*store.Event, error) {
 	return events, nil
 }
 
-// readDefinition finds out whether the definition has changed. The caller holds the lock.
+// readDefinition checks whether the definition has changed. The caller holds the lock.
 func (w *Watch) readDefinition() error {
 	if w.Definition == nil {
 		return nil
 	}
 	changes, err := w.Definition.Poll()
-	if err != nil && !errors.Is(err, store.ErrClosed) { // the cursor of the objects returns that error
+	if err != nil && !errors.Is(err, store.ErrClosed) { // the cursor of the objects returns this error
 		return err
 	}
 	if n := slices.IndexFunc(changes, w.Ends); n >= 0 {
@@ -279,8 +276,8 @@ func (w *Watch) readDefinition() error {
 	return nil
 }
 
-// pull reads what the source has. What the hold does not keep back becomes late, with no delay if
-// no fault delays it. The caller holds the lock.
+// pull reads the events of the source. Events that the hold does not hold back are appended to late, without a delay if
+// no fault delays them. The caller holds the lock.
 func (w *Watch) pull() {
 	for w.failed == nil {
 		events, err := w.read()
@@ -298,9 +295,8 @@ func (w *Watch) pull() {
 	}
 }
 
-// learn finds out how the watch shows the events that are held, and takes those out that it does not
-// show. The caller holds the lock, and does not hold it while a webhook is called: what is held may be
-// delivered meanwhile.
+// learn gets the form of the held events, and removes those that the watch does not show. The caller holds the lock;
+// learn releases it while it calls Shows, so that held events may be delivered meanwhile.
 func (w *Watch) learn() {
 	for !w.ended {
 		n := w.firstUndecided()
@@ -312,27 +308,26 @@ func (w *Watch) learn() {
 		shown, err := w.Shows(held.event)
 		w.mu.Lock()
 		if n = w.firstUndecided(); n == len(w.held) || w.held[n] != held {
-			continue // it has been delivered, or somebody else has found out as well
+			continue // delivered or decided meanwhile
 		}
-		if err == nil && shown.Type == "" { // an error is for the client
+		if err == nil && shown.Type == "" { // the client gets an error
 			w.held = slices.Delete(w.held, n, n+1)
 			continue
 		}
 		held.decided, held.shown = true, shown
 		select {
 		case w.hold.more <- struct{}{}:
-		default: // nobody has looked since the last one
+		default: // the channel has a value
 		}
 	}
 }
 
-// firstUndecided returns the index of the first held event for which it is not decided whether the
-// watch shows it. The caller holds the lock.
+// firstUndecided returns the index of the first held event that is not decided. The caller holds the lock.
 func (w *Watch) firstUndecided() int {
 	return sort.Search(len(w.held), func(i int) bool { return !w.held[i].decided })
 }
 
-// release lets an event come when its delay is over. The caller holds the lock.
+// release appends an event to late, with its delay. The caller holds the lock.
 func (w *Watch) release(e *store.Event) {
 	var by time.Duration
 	for _, i := range w.delays {
@@ -345,7 +340,7 @@ func (w *Watch) release(e *store.Event) {
 	w.late = append(w.late, lateEvent{e, due})
 }
 
-// Due returns when the next delayed event comes; ok is false if none waits.
+// Due returns when the next delayed event is due. ok is false if none waits.
 func (w *Watch) Due() (due time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -355,7 +350,7 @@ func (w *Watch) Due() (due time.Time, ok bool) {
 	return w.late[0].due, true
 }
 
-// Revision returns the revision up to which the client has seen all changes.
+// Revision returns the revision up to which the client has got all changes.
 func (w *Watch) Revision() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -372,7 +367,7 @@ func (w *Watch) revision() int64 {
 	return w.Cursor.Revision()
 }
 
-// Broken reports whether the connection breaks now.
+// Broken reports whether the connection must be cut now.
 func (w *Watch) Broken() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -390,7 +385,7 @@ func (w *Watch) broken() bool {
 	return false
 }
 
-// Sent counts an event that the client has been sent, and reports whether the connection breaks now.
+// Sent counts an event that was sent to the client, and reports whether the connection must be cut now.
 func (w *Watch) Sent() (broken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// lastApplied is the annotation of client-side apply, in which kubectl keeps what it
-// applied.
+// lastApplied is the annotation in which kubectl apply stores the manifest (client-side apply).
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Apply merges the configuration of a manager into a live object, and computes who owns
-// which field afterwards. If others own what the configuration would change, the error is
-// upstream's conflict.
+// Apply merges the configuration of a manager into a live object, and computes the owners of its fields. It fails with
+// upstream's conflict if other managers own fields that the configuration would change.
 func (e *Engine) Apply(live, configuration map[string]any, former *Managed, manager string, force bool, now time.Time) (Result, error) {
 	p := e.pass(live, now)
 	if !e.isOne(configuration) {
@@ -78,9 +76,8 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, former *Man
 			p.decline("an apply to an object with owners in several versions")
 		}
 	}
-	// A manager that applies all that it applied the last time removes nothing, with two
-	// exceptions: upstream removes an empty list that does not show in sets, and an item
-	// without a key of its own.
+	// A manager that applies all fields of its last apply removes nothing, with two exceptions: upstream removes an
+	// empty list, which is not in sets, and an item that has a key by default only.
 	if last == nil || !defaulted && self.set.contains(last.set) {
 		main := p.compare(obj)
 		if last == nil || !main.hollow {
@@ -104,8 +101,7 @@ func (p *pass) hasOthers(entries []*entry) bool {
 	return slices.ContainsFunc(entries, func(e *entry) bool { return e.apiVersion != p.APIVersion })
 }
 
-// ownedBy returns what all managers own together, where the applier owns what it applies
-// now.
+// ownedBy returns the union of the fields of all managers, with the new fields of the applier.
 func ownedBy(entries []*entry, self int, applied *Set) *Set {
 	for i, e := range entries {
 		if i != self {
@@ -115,8 +111,7 @@ func ownedBy(entries []*entry, self int, applied *Set) *Set {
 	return applied
 }
 
-// applied computes the owners after an apply. The entry of the applier is at index i; -1:
-// it does not have one yet.
+// applied computes the owners after an apply. The entry of the applier is at index i; -1: it has none yet.
 func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, former *Managed, force bool) (Result, error) {
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil

@@ -5,8 +5,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// comparison is the difference of two objects: the fields that the second one adds, those that
-// it lacks, and those with another value.
+// comparison is the difference between two objects: the fields that the second one adds, lacks, or has with another
+// value.
 type comparison struct{ added, removed, modified *Set }
 
 func (c comparison) filtered(f Filter) comparison {
@@ -69,8 +69,7 @@ func (w *walk) compareMetadata(here place, before, after any) change {
 	return change{comparison: c.sets()}
 }
 
-// pairs calls f for each field that one of two maps has. A value that a map does not have
-// is absent.
+// pairs calls f for each field of one of two maps. A missing value is absent.
 func pairs(before, after map[string]any, f func(name string, l, r any)) {
 	both := 0
 	for name, l := range before {
@@ -112,7 +111,7 @@ func (w *walk) compareField(c *collector, p place, name string, l, r any) {
 // collector gathers what changed in the fields or items of a value.
 type collector struct{ added, removed, modified []node }
 
-// newCollector makes the collector of two values with that many fields or items.
+// newCollector returns a collector for two values with the given numbers of fields or items.
 func newCollector(before, after int) collector {
 	if before == 0 {
 		return collector{added: make([]node, 0, after)}
@@ -148,7 +147,7 @@ func (w *walk) compareValue(p place, l, r any) change {
 	case l == absent, al == ar:
 		return w.compareAs(p, handled(ar), l, r)
 	}
-	// The type has changed, so the old value is removed and the new one is added.
+	// The type has changed: the old value is removed and the new one added.
 	a, b := w.compareAs(p, handled(al), l, r), w.compareAs(p, handled(ar), l, r)
 	return change{
 		comparison{union(a.added, b.added), union(a.removed, b.removed), union(a.modified, b.modified)},
@@ -156,8 +155,7 @@ func (w *walk) compareValue(p place, l, r any) change {
 	}
 }
 
-// compareAs compares two values as values of one shape. A value of another shape counts as
-// absent.
+// compareAs compares two values of one shape. A value of another shape is treated as absent.
 func (w *walk) compareAs(p place, as shape, l, r any) change {
 	switch as {
 	case isMap:
@@ -166,7 +164,7 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 		if p.AtomicMap || len(before) == 0 && len(after) == 0 {
 			return w.compareWhole(p, l, r)
 		}
-		if json.IsSameMap(before, after) { // an apply shares what it does not change
+		if json.IsSameMap(before, after) { // an apply shares unchanged values
 			w.check(p, l)
 			return change{}
 		}
@@ -213,7 +211,7 @@ func presence(l, r any) changes {
 	return 0
 }
 
-// compareWhole compares two values that are each owned as a whole.
+// compareWhole compares two atomic values.
 func (w *walk) compareWhole(p place, l, r any) change {
 	if p.Node != anything && p.Node != untyped {
 		w.checkInside(p, l)

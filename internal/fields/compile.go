@@ -8,8 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// Compile makes the tree of a type of structured-merge-diff, which is upstream's form of
-// OpenAPI types. It fails for types that a tree cannot represent.
+// Compile returns the tree of a type of structured-merge-diff, upstream's form of OpenAPI types. It fails for types that
+// a tree cannot represent.
 func Compile(types *smdschema.Schema, name string) (*Tree, error) {
 	c := compiler{types: types, done: map[reference]*schema.Node{}}
 	root, err := c.named(reference{name: name})
@@ -19,7 +19,7 @@ func Compile(types *smdschema.Schema, name string) (*Tree, error) {
 	return NewTypedTree(root), nil
 }
 
-// reference is a use of a named type. It may override how the type is owned.
+// reference is a use of a named type. It may override the relationship of elements of the type.
 type reference struct {
 	name string
 	as   smdschema.ElementRelationship
@@ -97,7 +97,7 @@ func (c *compiler) fill(n *schema.Node, atom smdschema.Atom) error {
 		case smdschema.Boolean:
 			n.Type = "boolean"
 		case smdschema.Untyped:
-			n.IntOrString = true // it can be more, which the engine leaves to upstream
+			n.IntOrString = true // for other types the engine declines
 		default:
 			return fmt.Errorf("an unknown scalar %s", *atom.Scalar)
 		}

@@ -10,16 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conflict is a field that a manager owns and that another one applies with a different
-// value.
+// conflict has the fields of an owner that an apply would change.
 type conflict struct {
 	owner  *entry
 	fields *Set
 }
 
-// refusal returns the error of an apply that is refused because of conflicts, ordered by
-// the identifiers of the owners. (Upstream's causes are not ordered.) Read is set if the
-// owners were read from managedFields.
+// refusal returns the error of an apply with conflicts, sorted by the identifiers of the owners. (Upstream's causes are
+// not sorted.) read is set if the owners were parsed from managedFields.
 func refusal(conflicts []conflict, read bool) error {
 	slices.SortFunc(conflicts, func(a, b conflict) int { return strings.Compare(a.owner.identifier(), b.owner.identifier()) })
 	var causes []metav1.StatusCause
@@ -61,7 +59,7 @@ func (e *entry) String() string {
 	return s
 }
 
-// identifier returns the text by which upstream identifies and orders owners.
+// identifier returns the text by which upstream identifies and sorts owners.
 func (e *entry) identifier() string {
 	owner := metav1.ManagedFieldsEntry{
 		Manager: e.manager, Operation: metav1.ManagedFieldsOperationType(e.operation), APIVersion: e.apiVersion, Subresource: e.subresource,

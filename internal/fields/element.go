@@ -10,14 +10,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// element is one step of a path: a field by its name, an item of a list by its keys,
-// its value or its index.
+// element is an element of a path: a field by its name, or an item of a list by its keys, its value or its index.
 type element struct {
-	text string // as fieldsV1 has it: f:name, k:{"type":"Ready"}, v:"a", i:0
+	text string // in fieldsV1: f:name, k:{"type":"Ready"}, v:"a", i:0
 	item *item  // nil: a field
 }
 
-// item identifies one item of a list.
+// item identifies an item of a list.
 type item struct {
 	kind  itemKind
 	keys  []key // sorted by name
@@ -33,8 +32,7 @@ const (
 	byIndex
 )
 
-// key is one of the fields that identify items, with its value: a string, int64,
-// float64 or bool.
+// key is a key of an item with its value: a string, int64, float64 or bool.
 type key struct {
 	name  string
 	value any
@@ -42,10 +40,10 @@ type key struct {
 
 func fieldElement(name string) element { return element{text: "f:" + name} }
 
-// name is that of a field.
+// name returns the name of a field.
 func (e element) name() string { return e.text[2:] }
 
-// keysElement returns the item with these keys, which are sorted by name.
+// keysElement returns the element of an item with the given keys, which are sorted by name.
 func keysElement(keys []key) (element, bool) {
 	text := append(make([]byte, 0, 48), "k:{"...)
 	for i, k := range keys {
@@ -64,7 +62,7 @@ func keysElement(keys []key) (element, bool) {
 	return element{string(append(text, '}')), &item{kind: byKeys, keys: keys}}, true
 }
 
-// valueElement returns the item of a set with this value.
+// valueElement returns the element of an item of a set.
 func valueElement(v any) (element, bool) {
 	it := &item{kind: byValue, value: v}
 	text, ok := appendScalar([]byte("v:"), v)
@@ -74,8 +72,8 @@ func valueElement(v any) (element, bool) {
 	return element{string(text), it}, true
 }
 
-// oddElement lets upstream write the element of an item whose keys or value are not plain
-// texts or small numbers.
+// oddElement returns the element of an item whose keys or value are not plain texts or small numbers, by upstream's
+// code.
 func oddElement(it *item) (element, bool) {
 	for _, k := range it.keys {
 		if !isExact(k.value) {
@@ -89,8 +87,8 @@ func oddElement(it *item) (element, bool) {
 	return element{text, it}, err == nil
 }
 
-// isExact reports whether a scalar stays the same if it is written and read as a float64, as
-// upstream reads the numbers in paths.
+// isExact reports whether a scalar does not change when it is encoded and decoded as a float64, as upstream decodes
+// numbers in paths.
 func isExact(v any) bool {
 	switch v := v.(type) {
 	case int64:
@@ -123,7 +121,7 @@ func appendScalar(text []byte, v any) ([]byte, bool) {
 
 func isNegativeZero(v float64) bool { return v == 0 && strconv.FormatFloat(v, 'g', -1, 64) == "-0" }
 
-// isPlain reports whether JSON writes a text as it is, in quotes.
+// isPlain reports whether JSON encodes a text without escapes.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -152,9 +150,8 @@ func (e element) upstream() fieldpath.PathElement {
 	return fieldpath.IndexElement(e.item.index)
 }
 
-// parseElement reads an element. Canonical is false if upstream would write it in another
-// way. Supported is false for a kind of element that the caller has to leave out, as upstream
-// does.
+// parseElement parses an element. canonical is false if upstream would write it differently. supported is false for a
+// kind of element that the caller must leave out, as upstream does.
 func parseElement(text string) (e element, canonical, supported, ok bool) {
 	if len(text) < 2 || text[1] != ':' {
 		return element{}, false, false, false
@@ -178,7 +175,7 @@ func parseElement(text string) (e element, canonical, supported, ok bool) {
 	return e, e.text == text, true, ok
 }
 
-// parseOdd lets upstream read an element that is not made of plain texts and small numbers.
+// parseOdd parses an element that does not consist of plain texts and small numbers, by upstream's code.
 func parseOdd(text string) (element, bool) {
 	pe, err := fieldpath.DeserializePathElement(text)
 	if err != nil {
@@ -202,8 +199,7 @@ func parseOdd(text string) (element, bool) {
 	return oddElement(it)
 }
 
-// parseKeys reads keys as keysElement writes them, if they are plain texts and small
-// numbers.
+// parseKeys parses keys in the form of keysElement, if they are plain texts and small numbers.
 func parseKeys(text string) ([]key, bool) {
 	rest, ok := strings.CutPrefix(text, "{")
 	if !ok {
@@ -233,8 +229,8 @@ func parseKeys(text string) ([]key, bool) {
 	}
 }
 
-// parseScalar reads a plain text, a small number or a boolean. Numbers become float64, as
-// in upstream, and messages show them so.
+// parseScalar parses a plain text, a small number or a boolean. As in upstream, numbers become float64, which shows in
+// messages.
 func parseScalar(text string) (v any, rest string, ok bool) {
 	if text == "" {
 		return nil, "", false
@@ -261,8 +257,7 @@ func parseScalar(text string) (v any, rest string, ok bool) {
 	return float64(n), rest, err == nil && strconv.FormatInt(n, 10) == word
 }
 
-// compareElements orders elements as upstream does: fields by name, then items by
-// keys, by value and by index.
+// compareElements compares elements in upstream's order: fields by name, then items by keys, by value and by index.
 func compareElements(a, b element) int {
 	if a.item == nil || b.item == nil {
 		if a.item == nil && b.item == nil {
@@ -297,7 +292,7 @@ func compareKeys(a, b []key) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareScalars orders numbers before strings, and strings before booleans.
+// compareScalars sorts numbers before strings, and strings before booleans.
 func compareScalars(a, b any) int {
 	ra, rb := rank(a), rank(b)
 	if ra != rb {
@@ -344,9 +339,8 @@ func float(v any) float64 {
 	return f
 }
 
-// show formats the element for messages: .name, [type="Ready"], [="a"], [0]. Read is set if
-// it was read from managedFields, where upstream takes numbers for floats: 30000000 is
-// 3e+07.
+// show formats the element for messages: .name, [type="Ready"], [="a"], [0]. read is set if it was parsed from
+// managedFields, where upstream decodes numbers as floats: 30000000 is 3e+07.
 func (e element) show(read bool) string {
 	if e.item == nil {
 		return "." + e.name()

@@ -6,26 +6,23 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// Engine manages the fields of one kind in one version, of whole objects or of what a
-// subresource of them changes. Objects are JSON trees; none is altered.
+// Engine manages the fields of a kind in one version, for the object itself or for a subresource. Objects are JSON
+// trees, and are not altered.
 //
 // It is immutable and safe for concurrent use.
 type Engine struct {
 	APIVersion, Kind string
 	Subresource      string
 
-	// Trees are those of all versions of the kind, by apiVersion.
+	// Trees has the trees of all versions of the kind, by apiVersion.
 	Trees map[string]*Tree
-	// Reset leaves out the fields that requests to the object or the subresource cannot
-	// change, and so do not own, by apiVersion.
+	// Reset has filters that leave out the fields that the endpoint ignores, by apiVersion.
 	Reset map[string]Filter
-	// Convert returns an object in another version. It does not alter the object.
+	// Convert converts an object to another version. It does not alter the object.
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
-	// Empty is an empty object of the kind. For a kind with a Go type, it is the JSON of an
-	// empty value of the type. Nil: it has nothing but apiVersion and kind.
+	// Empty is an empty object of the kind: for a Go type, the JSON of its zero value. nil: only apiVersion and kind.
 	Empty map[string]any
-	// Listed makes results have Managed.List, for objects with Go types. Otherwise they
-	// have Managed.Tree.
+	// Listed: results have Managed.List, for objects with Go types. Otherwise they have Managed.Tree.
 	Listed bool
 }
 
@@ -37,15 +34,15 @@ func (e *Engine) empty() map[string]any {
 	return map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind}
 }
 
-// Result is the outcome of a write. If the engine declined, there is no outcome, and the
-// caller must use upstream's field manager.
+// Result is the result of a write. If the engine has declined, the other fields are empty, and the caller must use
+// upstream's field manager.
 type Result struct {
-	// Declined is the reason why the engine declined; empty: it did not.
+	// Declined is why the engine declined; empty: it did not.
 	Declined string
-	// Managed are the owners from now on.
+	// Managed has the new owners.
 	Managed *Managed
-	// Object is the outcome of an apply. It shares with the live object what has not
-	// changed, including metadata.managedFields. Nil: the apply does not change the object.
+	// Object is the result of an apply. It shares unchanged values with the live object, including
+	// metadata.managedFields. nil: the apply does not change the object.
 	Object map[string]any
 }
 
@@ -56,7 +53,7 @@ type pair struct {
 	tree       *Tree
 	comparison
 	changed *Set // added and modified
-	hollow  bool // the object has an empty list that does not show in sets
+	hollow  bool // the object has an empty list, which is not in sets
 }
 
 // pass is the computation of one write.
@@ -98,7 +95,7 @@ func (p *pass) took(w *walk) {
 	}
 }
 
-// isOne reports whether an object is of the engine's kind and version.
+// isOne reports whether an object has the engine's kind and version.
 func (e *Engine) isOne(obj map[string]any) bool {
 	return obj["apiVersion"] == e.APIVersion && obj["kind"] == e.Kind
 }
@@ -140,7 +137,7 @@ func (p *pass) convert(obj map[string]any, apiVersion string) map[string]any {
 	return converted
 }
 
-// reconcile adapts the entries to the present schemas.
+// reconcile adapts the entries to the current schemas.
 func (p *pass) reconcile(entries []*entry) []*entry {
 	var out []*entry
 	for i, e := range entries {
@@ -198,7 +195,7 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 	p.took(&w)
 }
 
-// applyReset removes from a comparison what Reset leaves out.
+// applyReset applies Reset to a comparison.
 func (p *pass) applyReset(in *pair) {
 	in.comparison = in.comparison.filtered(p.Reset[in.apiVersion])
 	in.changed = union(in.modified, in.added)

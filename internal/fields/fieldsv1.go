@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// parseSet reads a set from the JSON tree of fieldsV1. Canonical is false if upstream would
-// write the set in another way. Ok is false if upstream might refuse it.
+// parseSet parses a set from the JSON tree of fieldsV1. canonical is false if upstream would write the set differently.
+// ok is false if upstream might reject it.
 func parseSet(tree map[string]any) (s *Set, canonical, ok bool) {
 	s, _, canonical, ok = parseBelow(tree, true)
 	return s, canonical, ok
@@ -82,8 +82,7 @@ func (s *Set) below(member bool, leaf map[string]any) map[string]any {
 	return m
 }
 
-// appendJSON writes the set as upstream writes fieldsV1: elements come in the order of
-// the set.
+// appendJSON appends the set in fieldsV1 as upstream writes it, with elements in the order of the set.
 func (s *Set) appendJSON(dst []byte) ([]byte, error) {
 	if !s.isPlain() {
 		text, err := s.upstream().ToJSON()

@@ -14,12 +14,12 @@ func (f Filter) kept(s *Set) *Set {
 	return f(s)
 }
 
-// Excluding makes a filter that leaves out the paths of a set and everything below them.
+// Excluding returns a filter that leaves out the paths of a set and everything below them.
 func Excluding(out *Set) Filter {
 	return func(s *Set) *Set { return differenceBelow(s, out) }
 }
 
-// ExcludingPaths is Excluding for a set of upstream's type, which strategies use.
+// ExcludingPaths is Excluding for a set of upstream's type, as strategies have it.
 func ExcludingPaths(out *fieldpath.Set) Filter {
 	if set, ok := setOfFields(out); ok {
 		return Excluding(set)
@@ -27,8 +27,7 @@ func ExcludingPaths(out *fieldpath.Set) Filter {
 	return FilterOf(fieldpath.NewExcludeSetFilter(out))
 }
 
-// setOfFields converts a set of upstream's type. Ok is false if not all of its elements are
-// fields.
+// setOfFields converts a set of upstream's type. ok is false if not all of its elements are fields.
 func setOfFields(s *fieldpath.Set) (set *Set, ok bool) {
 	var nodes []node
 	ok = true
@@ -51,7 +50,7 @@ func setOfFields(s *fieldpath.Set) (set *Set, ok bool) {
 	return set, ok
 }
 
-// FilterOf converts a filter of upstream's type, which strategies use.
+// FilterOf converts a filter of upstream's type, as strategies have it.
 func FilterOf(f fieldpath.Filter) Filter {
 	return func(s *Set) *Set {
 		if s == nil {

@@ -13,12 +13,11 @@ type items struct {
 	keys   []any    // by item, then by key; absent: the item does not have the key
 }
 
-// fewItems is the number of items up to which comparing each with each is faster than a
-// map.
+// fewItems is the number of items up to which pairwise comparison is faster than a map.
 const fewItems = 8
 
-// index reads the keys of the items of a list. It declines a list in which items repeat.
-// Such a list is invalid, unless it is older than the rule.
+// index returns the keys of the items of a list. It declines a list with duplicate items, which is invalid unless it is
+// older than the rule.
 func (w *walk) index(p place, list []any) items {
 	it := items{values: list}
 	if len(list) == 0 {
@@ -116,10 +115,10 @@ func (it items) repeats() bool {
 	return false
 }
 
-// places has the positions of the items, by their first key, the last one first.
+// places has the indices of items by their first key, the last item first.
 type places struct {
 	last  map[any]int
-	chain []int // by item: the one before with the same first key; -1: none
+	chain []int // by item: the previous item with the same first key; -1: none
 }
 
 func (it items) places() places {
@@ -136,7 +135,7 @@ func (it items) places() places {
 	return p
 }
 
-// normal returns the same value for keys that are equal.
+// normal returns the same value for equal keys.
 func normal(v any) any {
 	if n, ok := v.(int64); ok {
 		return float64(n)
@@ -144,7 +143,7 @@ func normal(v any) any {
 	return v
 }
 
-// find returns the position of the item that has the same keys as item j of other, or -1.
+// find returns the index of the item with the same keys as item j of other, or -1.
 func (it items) find(p places, j int, other items) int {
 	i, ok := p.last[normal(other.keys[j*it.width()])]
 	for ok && i >= 0 {
@@ -156,7 +155,7 @@ func (it items) find(p places, j int, other items) int {
 	return -1
 }
 
-// match returns for each item the position of the item of other with the same keys, or -1.
+// match returns, for each item, the index of the item of other with the same keys, or -1.
 func (it items) match(other items) []int {
 	positions := make([]int, len(it.values))
 	few := len(other.values) <= fewItems

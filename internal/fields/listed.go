@@ -13,8 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// ParseList reads metadata.managedFields of an object with a Go type. It keeps the list, so
-// the caller must not alter it afterwards. Ok is false where that of ParseManaged is.
+// ParseList parses metadata.managedFields of an object with a Go type. It keeps the list, so the caller must not alter
+// it afterwards. ok is as in ParseManaged.
 func ParseList(list []metav1.ManagedFieldsEntry) (m *Managed, ok bool) {
 	if len(list) == 0 {
 		return NoManagers, true
@@ -73,8 +73,7 @@ func parseListed(listed *metav1.ManagedFieldsEntry) (e *entry, canonical, ok boo
 	return e, bytes.Equal(text, raw), true
 }
 
-// makeList makes the list. Entries that have not changed keep the part that they have made
-// before.
+// makeList creates the list. Unchanged entries keep their part.
 func (m *Managed) makeList() {
 	m.list = make([]metav1.ManagedFieldsEntry, len(m.entries))
 	for i, e := range m.entries {
@@ -96,18 +95,16 @@ func (e *entry) makeListed() {
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(e.text),
 	}
 	if t, err := time.Parse(time.RFC3339, e.time); err == nil && e.time != "" {
-		local := metav1.NewTime(t.Local()) // as it is read
+		local := metav1.NewTime(t.Local()) // as decoding does
 		e.listed.Time = &local
 	}
 }
 
-// List returns metadata.managedFields of an object with a Go type, or nil if there is none.
-// The list is the caller's own. What its entries point to is shared and must not be
-// altered.
+// List returns metadata.managedFields of an object with a Go type; nil: none. The caller may alter the list, but not
+// what its entries point to, which is shared.
 func (m *Managed) List() []metav1.ManagedFieldsEntry { return slices.Clone(m.list) }
 
-// IsList reports whether a list names these owners. It may return false for an equivalent list
-// in another form.
+// IsList reports whether a list has these owners. It may return false for an equivalent list in another form.
 func (m *Managed) IsList(list []metav1.ManagedFieldsEntry) bool {
 	return slices.EqualFunc(m.list, list, func(a, b metav1.ManagedFieldsEntry) bool {
 		return a.Manager == b.Manager && a.Operation == b.Operation && a.APIVersion == b.APIVersion && a.Subresource == b.Subresource &&

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// The operations by which a manager comes to own fields.
+// The operations of managers.
 const (
 	Apply  = "Apply"
 	Update = "Update"
@@ -23,41 +23,41 @@ const (
 type Managed struct {
 	entries []*entry
 
-	// As in metadata.managedFields: of an object that is a tree, or of one with a Go type.
+	// metadata.managedFields of an object that is a tree, or of one with a Go type.
 	tree []any
 	list []metav1.ManagedFieldsEntry
 }
 
-// NoManagers is the Managed of an object whose fields no manager owns.
+// NoManagers is the Managed of an object without managers.
 var NoManagers = &Managed{}
 
-// entry is what one manager owns. It is immutable.
+// entry has the fields of one manager. It is immutable.
 type entry struct {
 	manager, operation, apiVersion, subresource string
 
-	time string // as in JSON; empty: unknown
+	time string // in JSON; empty: unknown
 	set  *Set
 
-	tree   map[string]any             // as in metadata.managedFields; nil: not made yet
+	tree   map[string]any             // in metadata.managedFields; nil: not created yet
 	fields map[string]any             // fieldsV1 of it
-	listed *metav1.ManagedFieldsEntry // as in metadata.managedFields of a Go type; nil: not made yet
+	listed *metav1.ManagedFieldsEntry // in metadata.managedFields of a Go type; nil: not created yet
 	text   string                     // fieldsV1 of it
-	// reconciled is the tree for which reconcile has found nothing to change in the set.
+	// reconciled is the tree for which reconcile does not change the set.
 	reconciled *Tree
 }
 
-// forget drops what was made of an entry whose set has changed.
+// forget drops the encodings of an entry whose set has changed.
 func (e *entry) forget() { e.tree, e.fields, e.listed, e.text = nil, nil, nil, "" }
 
-// isOf reports whether two entries belong to the same owner, which has only one entry. A
-// manager that applies has one entry for all versions.
+// isOf reports whether two entries belong to the same owner, which has only one entry. An applier has one entry for all
+// versions.
 func (e *entry) isOf(o *entry) bool {
 	return e.manager == o.manager && e.operation == o.operation && e.subresource == o.subresource &&
 		(e.operation == Apply || e.apiVersion == o.apiVersion)
 }
 
-// ParseManaged reads the JSON tree of metadata.managedFields. It keeps the tree, so the caller must
-// not alter it afterwards. Ok is false if upstream might refuse the tree.
+// ParseManaged parses the JSON tree of metadata.managedFields. It keeps the tree, so the caller must not alter it
+// afterwards. ok is false if upstream might reject the tree.
 func ParseManaged(tree []any) (m *Managed, ok bool) {
 	if len(tree) == 0 {
 		return NoManagers, true
@@ -126,8 +126,8 @@ func parseEntry(value any) (e *entry, canonical, ok bool) {
 	return e, canonical, true
 }
 
-// ownsServerMade reports whether a set has fields that walks leave out. Only a request that
-// sets managedFields by hand can make such a set.
+// ownsServerMade reports whether a set has fields that walks leave out. Only managedFields of a client can contain such
+// a set.
 func ownsServerMade(s *Set) bool {
 	for _, n := range s.list() {
 		if n.item != nil {
@@ -145,13 +145,13 @@ func ownsServerMade(s *Set) bool {
 	return false
 }
 
-// compareEntries is the order of metadata.managedFields.
+// compareEntries compares entries in the order of metadata.managedFields.
 func compareEntries(a, b *entry) int {
 	return cmp.Or(strings.Compare(a.operation, b.operation), strings.Compare(a.time, b.time), strings.Compare(a.manager, b.manager),
 		strings.Compare(a.apiVersion, b.apiVersion), strings.Compare(a.subresource, b.subresource))
 }
 
-// newManaged makes the Managed of these entries. It keeps and sorts the slice.
+// newManaged returns the Managed of entries. It keeps and sorts the slice.
 func newManaged(entries []*entry, listed bool) *Managed {
 	if len(entries) == 0 {
 		return NoManagers
@@ -172,7 +172,7 @@ func newManaged(entries []*entry, listed bool) *Managed {
 	return m
 }
 
-// isMade reports whether the list or the tree has been made.
+// isMade reports whether the list or the tree has been created.
 func (m *Managed) isMade(listed bool) bool {
 	if listed {
 		return m.list != nil
@@ -200,13 +200,11 @@ func (e *entry) makeTree() {
 	}
 }
 
-// Tree returns the JSON tree of metadata.managedFields, or nil if there is none. The tree
-// is shared and must not be altered.
+// Tree returns the JSON tree of metadata.managedFields; nil: none. The tree is shared and must not be altered.
 func (m *Managed) Tree() []any { return m.tree }
 
-// Before returns the owners that an update starts from: those that the request sets in the
-// object, if it sets any, or else those of the live object. Ok is false where that of
-// ParseManaged is.
+// Before returns the owners from which an update starts: those in the object of the request, if it has any, or else
+// those of the live object. ok is as in ParseManaged.
 func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bool) {
 	metadata, ok := obj["metadata"].(map[string]any)
 	if !ok {
@@ -230,14 +228,12 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 	return ParseManaged(claimed)
 }
 
-// Is reports whether a JSON tree of metadata.managedFields names these owners. It is fast for
-// the very same tree.
+// Is reports whether a JSON tree of metadata.managedFields has these owners. It is fast for the identical tree.
 func (m *Managed) Is(tree []any) bool {
 	return m.IsTree(tree) || len(tree) == len(m.tree) && json.SemanticallyEqual(tree, m.tree)
 }
 
-// IsTree reports whether a JSON tree of metadata.managedFields consists of the very same
-// entries as that of these owners.
+// IsTree reports whether a JSON tree of metadata.managedFields consists of the identical entries.
 func (m *Managed) IsTree(tree []any) bool {
 	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
 		first, ok1 := a.(map[string]any)
@@ -246,7 +242,7 @@ func (m *Managed) IsTree(tree []any) bool {
 	})
 }
 
-// AreIn reports whether all entries are in this version.
+// AreIn reports whether all entries have an apiVersion.
 func (m *Managed) AreIn(apiVersion string) bool {
 	return !slices.ContainsFunc(m.entries, func(e *entry) bool { return e.apiVersion != apiVersion })
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// merged is the outcome of merging a configuration into a value.
+// merged is the result of merging a configuration into a value.
 type merged struct {
 	value any
 	// same: the value is the live one itself, not only equal to it.
 	same bool
 }
 
-// merge merges a configuration into an object. Neither is altered; what does not
-// change is shared.
+// merge merges a configuration into an object. It alters neither; the result shares unchanged values.
 func (w *walk) merge(live, config map[string]any) merged {
 	return w.mergeMaps(w.tree.place(), live, config)
 }
@@ -58,8 +57,7 @@ func (w *walk) mergeValue(p place, l, r any) merged {
 	return replaced(l, r)
 }
 
-// replaced returns the second value, or the first one if the two have the same JSON. Unlike
-// in equal, 1 and 1.0 differ here.
+// replaced returns the second value, or the first one if both have the same JSON. Unlike for equal, 1 and 1.0 differ.
 func replaced(l, r any) merged {
 	if json.SemanticallyEqual(l, r) {
 		return merged{l, true}
@@ -94,9 +92,8 @@ func (w *walk) mergeMaps(p place, live, config map[string]any) merged {
 	return merged{out, false}
 }
 
-// mergeLists merges lists whose items are merged one by one. Their order is that of the
-// configuration; live items that it does not have stay before the item that they came
-// before.
+// mergeLists merges sets and map-like lists. The items have the order of the configuration; other live items stay before
+// the item that follows them.
 func (w *walk) mergeLists(p place, live, config []any) merged {
 	l, r := w.index(p, live), w.index(p, config)
 	if w.declined != "" {
@@ -120,7 +117,7 @@ func (w *walk) mergeLists(p place, live, config []any) merged {
 		out = append(out, m.value)
 	}
 
-	// next is the first of the remaining items of the configuration that is also live.
+	// next is the first remaining item of the configuration that is also live.
 	next := -1
 	advance := func() {
 		for next++; next < len(config) && inLive[next] < 0; next++ {
@@ -138,7 +135,7 @@ func (w *walk) mergeLists(p place, live, config []any) merged {
 				continue
 			}
 			if inConfig[i] >= 0 && next < len(config) && inConfig[i] != next {
-				i++ // its turn comes with the configuration's
+				i++ // added with the item of the configuration
 				continue
 			}
 		}

@@ -6,12 +6,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// own returns the set of the fields of an object, which a manager that applies the object
-// owns. It leaves out the fields that no manager ever owns (see isServerMade), unless the
-// walk sees everything. It declines what upstream would refuse in a configuration.
+// own returns the set of the fields that an applier of the object owns. It leaves out the fields that no manager ever
+// owns (see isServerMade), unless everything is set. It declines what upstream would reject in a configuration.
 //
-// Like is a set that the result may equal. The result shares what is the same, so that a
-// manager that applies the same fields again gets the very same set.
+// like is a set that the result may equal. The result shares equal parts, so that a manager that applies the same fields
+// again gets the identical set.
 func (w *walk) own(obj map[string]any, like *Set) *Set {
 	root := w.tree.place()
 	b := building{like: like}
@@ -72,8 +71,7 @@ func (w *walk) ownField(b *building, here place, named bool, name string, value 
 	}
 }
 
-// ownValue returns what is owned of a value: whether the value itself is, and the set below
-// it.
+// ownValue reports whether the value itself is owned, and returns the set below it.
 func (w *walk) ownValue(p place, v any, like *Set) (self bool, below *Set) {
 	s := w.atom(p, v)
 	if w.declined != "" {
@@ -114,16 +112,16 @@ func (w *walk) ownItems(p place, list []any, like *Set) *Set {
 	return b.set()
 }
 
-// building is a set under construction. As long as it equals a part of another set, it only
-// records which nodes of that set it has.
+// building is a set under construction. While it equals a part of another set, it only records which nodes of that set
+// it has.
 type building struct {
 	like  *Set
-	has   uint64 // the nodes of like, by their place
+	has   uint64 // the nodes of like, as bits by index
 	nodes []node
-	built bool // nodes has them all
+	built bool // nodes has all nodes
 }
 
-// under returns what is below a node, which may be nil.
+// under returns the set below a node, which may be nil.
 func (n *node) under() *Set {
 	if n == nil {
 		return nil

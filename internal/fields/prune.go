@@ -2,16 +2,14 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// prune removes fields from a merged object: those that its applier applied the last
-// time and does not apply now, if no other manager owns them.
+// prune removes from a merged object the fields that the applier applied last time and does not apply now, if no other
+// manager owns them.
 //
-// The steps are upstream's, because each has its corner cases. First, everything that was
-// applied the last time goes. Then what other managers own comes back. Then everything
-// comes back that the applier had not applied itself, such as a default below one of its
-// fields.
+// The steps are upstream's, because each has its corner cases: remove everything that was applied last time; add the
+// fields of other managers again; add everything again that the applier had not applied itself, such as a default below
+// one of its fields.
 //
-// The walk must see every field, also those that no manager can own (see isServerMade), because
-// prune drops what the walk does not see.
+// The walk must have everything set, because prune drops fields that the walk leaves out.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
 	mine := w.withNamed(w.own(obj, nil), root)
@@ -31,8 +29,7 @@ func (w *walk) remaining(obj any) *Set {
 	return w.withNamed(w.own(m, nil), w.tree.place())
 }
 
-// withNamed adds to a set each field with a schema of its own that has members of the set
-// below it.
+// withNamed adds to a set each field with its own schema that has members of the set below it.
 func (w *walk) withNamed(s *Set, p place) *Set {
 	if s == nil {
 		return nil

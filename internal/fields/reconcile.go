@@ -2,9 +2,8 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// reconcile adapts a set to the present schema. If a map or list has become atomic since,
-// the owner of its fields or items owns it as a whole. reconcile returns the set itself if
-// there is nothing to change.
+// reconcile adapts a set to the current schema: the owner of fields or items of a map or list that has become atomic
+// owns it as a whole. It returns the set itself if nothing changes.
 func (w *walk) reconcile(s *Set) *Set {
 	root := w.tree.place()
 	if !w.goesBelow(root) {
@@ -38,8 +37,7 @@ func (w *walk) reconcileBelow(s *Set, p place) *Set {
 	return &Set{out}
 }
 
-// placeOf returns the place of an element of a set. Ok is false if the schema does not have
-// it.
+// placeOf returns the place of an element of a set. ok is false if the schema does not have it.
 func (w *walk) placeOf(e element, p place) (place, bool) {
 	if shapesOf(p.Node)&isMap == 0 {
 		return p.item(), true
@@ -59,8 +57,7 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 	return place{}, false
 }
 
-// isWhole reports whether a node has to become a single member: its schema is atomic now, but
-// the set has members below the node.
+// isWhole reports whether a node must become a single member: its schema is atomic, but the set has members below it.
 func (w *walk) isWhole(n node, here place) bool {
 	if n.member && n.below == nil {
 		return false
@@ -79,7 +76,7 @@ func (w *walk) isWhole(n node, here place) bool {
 	return false
 }
 
-// goesBelow reports whether upstream looks below a place.
+// goesBelow reports whether upstream descends below a place.
 func (w *walk) goesBelow(here place) bool {
 	switch handled(shapesOf(here.Node)) {
 	case isMap:
@@ -90,8 +87,7 @@ func (w *walk) goesBelow(here place) bool {
 	return false
 }
 
-// isFree reports whether a map takes any field and does not have fields with a schema. Upstream
-// leaves such maps as they are.
+// isFree reports whether a map allows any field and has no fields with a schema. Upstream does not change such maps.
 func isFree(p place) bool {
 	if len(p.Properties) > 0 || p.resource {
 		return false

@@ -2,18 +2,18 @@ package fields
 
 import "slices"
 
-// Set is a set of paths, as a tree of their elements. A nil *Set is empty; others have
-// at least one path. It is immutable.
+// Set is a set of paths, as a tree of their elements. A nil *Set is empty; any other has at least one path. It is
+// immutable.
 type Set struct{ nodes []node }
 
-// node is an element, and what the set has at it and below it.
+// node is an element with the paths that end at it or go below it.
 type node struct {
 	element
-	member bool // the path that ends here
-	below  *Set // the paths that go on
+	member bool // a path ends here
+	below  *Set // the rest of longer paths
 }
 
-// NewSet makes the set of paths that consist of one of these fields each.
+// NewSet returns the set of top-level fields with the given names.
 func NewSet(names ...string) *Set {
 	var nodes []node
 	for _, name := range names {
@@ -22,8 +22,7 @@ func NewSet(names ...string) *Set {
 	return newSet(nodes)
 }
 
-// newSet makes the set with these nodes. It keeps and sorts the slice. Their elements must
-// differ.
+// newSet returns the set with the given nodes. It keeps and sorts the slice. The elements must differ.
 func newSet(nodes []node) *Set {
 	if len(nodes) == 0 {
 		return nil
@@ -73,7 +72,7 @@ func (s *Set) getField(name string) *node {
 	return nil
 }
 
-// contains reports whether every path of other is one of s.
+// contains reports whether s has every path of other.
 func (s *Set) contains(other *Set) bool {
 	if s == other {
 		return true
@@ -95,8 +94,7 @@ func (s *Set) contains(other *Set) bool {
 	return true
 }
 
-// union returns the paths of both sets. The result is one of the sets if that has all of
-// them.
+// union returns the paths of both sets. The result is one of the sets if that has all paths.
 func union(a, b *Set) *Set {
 	switch {
 	case b.contains(a):
@@ -162,11 +160,11 @@ func intersection(a, b *Set) *Set {
 	return &Set{out}
 }
 
-// difference returns the paths of a that are not in b. Paths below a path of b stay. The
-// result is a itself if nothing is removed.
+// difference returns the paths of a that are not in b. It keeps paths below a path of b. The result is a itself if
+// nothing is removed.
 func difference(a, b *Set) *Set { return subtract(a, b, false) }
 
-// differenceBelow is difference that also removes what is below a path of b.
+// differenceBelow is difference, but also removes paths below a path of b.
 func differenceBelow(a, b *Set) *Set { return subtract(a, b, true) }
 
 func subtract(a, b *Set, below bool) *Set {
@@ -208,9 +206,8 @@ func subtract(a, b *Set, below bool) *Set {
 	return &Set{out}
 }
 
-// each calls f for the paths of the set in the order of upstream's messages: at each level,
-// the paths that end there come before those that go on. The slice is reused for the next
-// path.
+// each calls f for the paths of the set in the order of upstream's messages: at each level, paths that end there come
+// first. The slice is reused for the next path.
 func (s *Set) each(path []element, f func([]element)) {
 	for _, n := range s.list() {
 		if n.member {

@@ -4,36 +4,33 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// Tree is the schema of one version of a kind, as field ownership needs it.
+// Tree is the schema of a version of a kind for field ownership.
 type Tree struct {
 	root     *schema.Node
 	preserve bool
 	bare     bool
 }
 
-// NewTree makes the tree of a version whose objects have the schema of root. Their
-// apiVersion, kind and metadata have the schemas that they have in all resources. If preserve
-// is set, fields without a schema are kept everywhere.
+// NewTree returns the tree of a version of a custom resource with the schema of root. apiVersion, kind and metadata have
+// the schemas of all resources. If preserve is set, fields without a schema are kept everywhere.
 func NewTree(root *schema.Node, preserve bool) *Tree {
 	return &Tree{root: root, preserve: preserve}
 }
 
-// NewBareTree makes the tree of a version without a schema. The metadata does not
-// have a schema either, so that lists in it belong to one owner as a whole.
+// NewBareTree returns the tree of a version without a schema. The metadata does not have a schema either, so that its
+// lists are atomic.
 func NewBareTree() *Tree { return &Tree{root: anything, bare: true} }
 
-// NewTypedTree makes the tree of a version whose schema contains the metadata, as that of a
-// kind with a Go type does.
+// NewTypedTree returns the tree of a version of a kind with a Go type, whose schema contains the metadata.
 func NewTypedTree(root *schema.Node) *Tree { return &Tree{root: root, bare: true} }
 
 // Root returns the schema of the objects.
 func (t *Tree) Root() *schema.Node { return t.root }
 
-// anything is the schema of values without a schema: maps are owned field by field, lists
-// as a whole.
+// anything is the schema of values without a schema: maps are granular, lists atomic.
 var anything = &schema.Node{}
 
-// untyped is the schema of values of any type that belong to one owner as a whole.
+// untyped is the schema of atomic values of any type.
 var untyped = func() *schema.Node {
 	n := &schema.Node{AtomicMap: true}
 	n.Items, n.Additional = n, n
@@ -68,8 +65,7 @@ var metadataNode = &schema.Node{Type: "object", Properties: map[string]*schema.N
 	"uid":             text,
 }}
 
-// isServerMade reports whether the server fills in a field of metadata, such as uid. No
-// manager ever owns such a field.
+// isServerMade reports whether no manager ever owns a field of metadata, such as uid.
 func isServerMade(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":
@@ -78,7 +74,7 @@ func isServerMade(name string) bool {
 	return false
 }
 
-// shape is a set of types: those that a schema allows, or the one that a value has.
+// shape is a set of types: those that a schema allows, or the type of a value.
 type shape uint8
 
 const (
@@ -124,8 +120,8 @@ func fixed(name string) *schema.Node {
 // place is a schema in its context.
 type place struct {
 	*schema.Node
-	preserve bool // fields without a schema are kept here
-	resource bool // apiVersion, kind and metadata have the schemas that they always have
+	preserve bool // fields without a schema are kept
+	resource bool // apiVersion, kind and metadata have the schemas of all resources
 }
 
 func (t *Tree) place() place {
@@ -142,8 +138,8 @@ func (p place) below(n *schema.Node) place {
 	return place{n, p.preserve || n.PreserveUnknown, n.Embedded}
 }
 
-// field returns the place of a field. Named is true if the field has a schema of its own. Ok
-// is false if the schema does not allow the field.
+// field returns the place of a field. named: the field has its own schema. ok is false if the schema does not allow the
+// field.
 func (p place) field(name string, t *Tree) (below place, named, ok bool) {
 	if p.resource {
 		if n := fixed(name); n != nil {

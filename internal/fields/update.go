@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Update computes the owners after a create, an update or a patch. For a create, the live
-// object has nothing but apiVersion and kind.
+// Update computes the owners after a create, an update or a patch. For a create, the live object has only apiVersion and
+// kind.
 //
-// Was has the owners before, as Before returns them. Update does not look at
-// metadata.managedFields of the objects.
+// former has the owners before, as Before returns them. Update ignores metadata.managedFields of the objects.
 func (e *Engine) Update(live, obj map[string]any, former *Managed, manager string, now time.Time) Result {
 	if len(former.entries) == 0 && hasUID(live) {
-		return Result{Managed: NoManagers} // its fields are not managed yet
+		return Result{Managed: NoManagers} // the object has no managers yet
 	}
 	p := e.pass(live, now)
 	if !e.isOne(obj) {
@@ -22,13 +21,11 @@ func (e *Engine) Update(live, obj map[string]any, former *Managed, manager strin
 	return p.updated(obj, former, manager)
 }
 
-// Views returns the live object and the new one in a version. It may leave out of both what
-// is the same in both: fields and entries of maps, also in a pair of items that have the same keys, but not
-// items of lists, and of these not the keys.
+// Views returns the live object and the new one in a version. It may leave out what is equal in both: fields and entries
+// of maps, also in a pair of items with the same keys, but neither items of lists nor their keys.
 type Views func(apiVersion string) (live, obj map[string]any, err error)
 
-// UpdateViews is Update for objects that are not trees. The fields of the live object must
-// be managed already, or the object must be new.
+// UpdateViews is Update for objects that are not trees. The live object must have managers, unless the object is new.
 func (e *Engine) UpdateViews(views Views, former *Managed, manager string, now time.Time) Result {
 	p := e.passAt(now)
 	p.views = views
@@ -43,7 +40,7 @@ func (p *pass) updated(obj map[string]any, former *Managed, manager string) Resu
 	return Result{Managed: p.managed(entries, former)}
 }
 
-// managed returns the Managed of these entries: the former one if the entries are the same.
+// managed returns the Managed of entries; the former one if it has the same entries.
 func (e *Engine) managed(entries []*entry, former *Managed) *Managed {
 	if slices.Equal(entries, former.entries) && former.isMade(e.Listed) {
 		return former
@@ -93,14 +90,13 @@ func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*e
 	return p.cap(out)
 }
 
-// maxUpdaters is the largest number of entries of updates.
+// maxUpdaters is the maximum number of entries of updates.
 const maxUpdaters = 10
 
-// ancient is the manager that takes over the oldest entries when there are too many.
+// ancient is the manager of merged old entries.
 const ancient = "ancient-changes"
 
-// cap merges the oldest entries of updates while there are too many, into one entry for
-// each version.
+// cap merges the oldest entries of updates beyond maxUpdaters into one entry for each version.
 func (p *pass) cap(entries []*entry) []*entry {
 	var updaters []*entry
 	for _, e := range entries {

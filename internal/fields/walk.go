@@ -2,17 +2,16 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// walk is one walk over objects. It declines what upstream would refuse, and what is too
-// unusual to be sure of. Nothing that it has found counts then.
+// walk is one walk over objects. It declines what upstream would reject, and unusual cases. Its results are then
+// invalid.
 type walk struct {
 	tree     *Tree
-	declined string // why; empty: it goes on
-	// hollow is set if the walk has met an empty list whose items are owned one by one.
-	// Such a list does not show in sets.
+	declined string // why; empty: not declined
+	// hollow is set if the walk has found an empty set or map-like list, which is not in sets of fields.
 	hollow bool
 	// defaulted is set if an item was identified by the default of one of its keys.
 	defaulted bool
-	// everything makes own see all fields, also those that no manager ever owns.
+	// everything makes own include fields that no manager ever owns.
 	everything bool
 }
 
@@ -44,8 +43,8 @@ func (w *walk) shapeOf(v any) shape {
 	return isNull
 }
 
-// atom returns the shape that a value of a place is treated as. Null and absent values get
-// whatever shape the schema allows.
+// atom returns the shape as which a value of a place is treated. Null and absent values get a shape that the schema
+// allows.
 func (w *walk) atom(p place, v any) shape {
 	allowed := shapesOf(p.Node)
 	s := w.shapeOf(v)
@@ -83,7 +82,7 @@ func isScalarOf(n *schema.Node, v any) bool {
 	return ok
 }
 
-// handled returns the one of these shapes that a value is treated as.
+// handled returns the one of several shapes as which a value is treated.
 func handled(s shape) shape {
 	switch {
 	case s&isMap != 0:
@@ -94,7 +93,7 @@ func handled(s shape) shape {
 	return isList
 }
 
-// check declines a value that upstream would refuse.
+// check declines a value that upstream would reject.
 func (w *walk) check(p place, v any) {
 	w.atom(p, v)
 	if w.declined != "" {

@@ -15,11 +15,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// Diff returns what differs between two states of an object: what a reader of the object would
-// call a change. Items of a list are compared by their keys, if the managedFields say that the
-// list has keys, and otherwise by their places. What only the server counts is left out: the
-// resourceVersion, the generation, and managedFields, unless nothing else differs. The values of a Secret are
-// hidden, also of one that is a part of the object.
+// Diff returns the changes between two states of an object. Items of a list are compared by their keys, if the
+// managedFields show that the list has keys, and otherwise by index. It leaves out resourceVersion, generation and
+// managedFields, unless only these differ. Values of Secrets are hidden, also of one that is a part of the object.
 func Diff(before, after map[string]any) []inspect.FieldChange {
 	d := differ{}
 	kinds := &list{}
@@ -32,14 +30,14 @@ func Diff(before, after map[string]any) []inspect.FieldChange {
 	return d.found
 }
 
-// counted are the fields that only the server counts.
+// counted are the fields that change with each write.
 var counted = map[string]bool{"metadata.managedFields": true, "metadata.resourceVersion": true, "metadata.generation": true}
 
-// list is what managedFields say of the lists below a field.
+// list has what managedFields show about the lists below a field.
 type list struct {
 	below map[string]*list // by the name of a field
-	item  *list            // what is below an item; nil: no items
-	keys  []string         // of the items; nil: there are none
+	item  *list            // below an item; nil: no items
+	keys  []string         // of the items; nil: none
 	set   bool             // the items are a set
 }
 
@@ -99,7 +97,7 @@ func (d *differ) add(c inspect.FieldChange) {
 	d.found = append(d.found, c)
 }
 
-// ofSecret hides the values of changes of a Secret at a path, from the given one on.
+// ofSecret hides the values of the changes of a Secret at a path, from the index from on.
 func (d *differ) ofSecret(path string, from int) {
 	for i := range d.found[from:] {
 		c := &d.found[from+i]
@@ -191,7 +189,7 @@ func keyed(items []any, keys []string) bool {
 	return true
 }
 
-// keyOf is how an item is named in a path. A key that the item leaves out is left out.
+// keyOf returns the text of an item in a path, with the keys that it has.
 func keyOf(item any, keys []string) string {
 	fields, _ := item.(map[string]any)
 	var parts []string
@@ -247,8 +245,7 @@ func (d *differ) sets(path string, before, after []any) {
 	}
 }
 
-// managers compares the owners of an object's fields. The times are left out: a time alone is no
-// change.
+// managers compares the owners of an object's fields, without times.
 func (d *differ) managers(former, current map[string]any) {
 	before, after := managersOf(former), managersOf(current)
 	names := maps.Clone(before)
@@ -276,8 +273,8 @@ func managersOf(obj map[string]any) map[string]any {
 	return fields
 }
 
-// DiffText is Diff of two states in JSON. It decodes only what differs, so that it is fast for large
-// objects of which little changes.
+// DiffText is Diff for two states in JSON. It decodes only the fields that differ, so that it is fast for small changes
+// of large objects.
 func DiffText(former, current string) []inspect.FieldChange {
 	before, after, lists := differing(former, current)
 	if !lists {
@@ -291,9 +288,9 @@ func DiffText(former, current string) []inspect.FieldChange {
 	return Diff(before, after)
 }
 
-// differing decodes the fields of two objects, and those of their metadata, that are not the same
-// text, except for what the server counts. It reports whether there are lists among them: then the
-// managedFields, which say whether a list has keys, are needed as well.
+// differing decodes the fields of two objects, and those of their metadata, whose JSON differs, without counted fields.
+// lists reports whether any contains a list: the managedFields, which show whether a list has keys, are then needed,
+// too.
 func differing(old, new string) (before, after map[string]any, lists bool) {
 	first, second := map[string]any{}, map[string]any{}
 	before, after = map[string]any{"metadata": first}, map[string]any{"metadata": second}
@@ -340,7 +337,7 @@ func unequal(a, b gjson.Result, do func(name string, a, b gjson.Result)) {
 	}
 }
 
-// put decodes a field that is there.
+// put decodes a field, if it exists.
 func put(into map[string]any, name string, value gjson.Result) {
 	var decoded any
 	if value.Exists() && utiljson.Unmarshal([]byte(value.Raw), &decoded) == nil {

@@ -1,9 +1,8 @@
 // Package history records what happens in a cluster: the requests of clients, and the writer of each revision.
 //
-// A [Recorder] belongs to one server and is always on. An [Entry] is a request from its
-// beginning to its end. It is a subscriber of package observe, whose value travels in the context of the
-// request and takes the events of its stages. A write of the server's own controllers has an Entry, too, which
-// names the request that caused it.
+// A [Recorder] belongs to one server and is always on. An [Entry] is a request from its beginning to its end. It
+// subscribes to package observe, whose value travels in the context of the request and gets the events of its stages. A
+// write of the server's own controllers has an Entry, too, with the number of the request that caused it.
 //
 // # Bounds
 //
@@ -12,11 +11,10 @@
 // client, verb and resource; beyond [MaxCounted] different ones it counts the rest as one. It has the writer
 // of a revision as long as the store has the revision, for any number of later requests.
 //
-// # What always holds
+// # Invariants
 //
-//   - The writer of a revision is recorded before the revision can be read: the store calls for
-//     the value of a write under its lock, and that call records the writer.
-//   - A client that has read the beginning of an answer finds the code of its request here.
+//   - The writer of a revision is recorded before the revision can be read: the store calls a function for the value of a write under its lock, and this function records the writer.
+//   - The code of a request is recorded before its client can read the beginning of the response.
 //
 // # Locks
 //

@@ -11,29 +11,28 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// Entry is a request on its way. Its methods may be called by several goroutines, and a nil Entry
-// ignores them.
+// Entry is a request in the history. Its methods are safe for concurrent use, and do nothing for a nil Entry.
 type Entry struct {
 	recorder *Recorder
 	request  inspect.Request // guarded by recorder.mu
-	held     int             // bytes that the path and its parts keep in memory
+	held     int             // bytes of memory for the path and its parts
 	began    time.Time
 	kept     bool
 	running  bool
 	reached  int64 // the revision up to which a watch has delivered everything; 0: no value yet
-	streams  bool  // the answer has begun, and goes on
-	// before is what has been forgotten of a request that runs; forgotten says that all has.
+	streams  bool  // the response has begun and continues
+	// before has the counts of a running request that have been forgotten. forgotten: the whole request has.
 	before    inspect.Counts
 	forgotten bool
-	// body is what the client has sent, until the request ends. secret says that the request is about a Secret,
-	// which neither its resource nor its body shows.
+	// body is the body of the request until it ends. secret: the request may contain values of a Secret, although
+	// neither its resource nor its body shows it.
 	body   []byte
 	secret bool
 
-	previous, next *Entry // among those that run
+	previous, next *Entry // running entries
 }
 
-// keep adds an entry to those that are remembered.
+// keep adds an entry to the recorded ones.
 func (e *Entry) keep() {
 	r := e.recorder
 	if e.request.Number != 0 {
@@ -56,7 +55,7 @@ func (e *Entry) keep() {
 	r.wake()
 }
 
-// bounded returns the beginning of a name, so that long ones do not fill the memory.
+// bounded returns the first maxName bytes of a name, to bound the memory.
 func bounded(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -73,7 +72,7 @@ func (e *Entry) User(user string) {
 	}
 }
 
-// SentBody returns the body of the request, until it ends. The caller does not change it.
+// SentBody returns the body of the request until it ends. The caller must not alter it.
 func (e *Entry) SentBody() []byte {
 	if e == nil {
 		return nil
@@ -83,7 +82,7 @@ func (e *Entry) SentBody() []byte {
 	return e.body
 }
 
-// Body sets the body of the request. The caller does not change the body until the request ends.
+// Body sets the body of the request. The caller must not alter it until the request ends.
 func (e *Entry) Body(body []byte) {
 	if e != nil {
 		e.recorder.mu.Lock()
@@ -102,8 +101,7 @@ func (e *Entry) HoldsSecret() {
 	}
 }
 
-// Shown returns what decides what may be shown of the texts about the request. All texts of an Entry that
-// others make up pass through it.
+// Shown returns the redaction for texts about the request. All texts of an Entry from other code pass through it.
 func (e *Entry) Shown() redact.Request {
 	if e == nil {
 		return redact.Request{}
@@ -116,7 +114,7 @@ func (e *Entry) Shown() redact.Request {
 	}
 }
 
-// shownText returns what may be shown of a text, without the end of a long one.
+// shownText returns a text without hidden values, shortened to maxMessage bytes.
 func (e *Entry) shownText(text string) string { return shortened(e.Shown().Text(text)) }
 
 func shortened(text string) string {
@@ -139,8 +137,8 @@ func (e *Entry) Failed(status *metav1.Status) {
 	e.setText(&e.request.Message, message)
 }
 
-// Fault records a fault that has struck the request. A request is struck by several, and by each of them
-// several times, if it calls webhooks.
+// Fault records a fault that has struck the request. Several faults may strike a request, and each of them several times
+// if it calls webhooks.
 func (e *Entry) Fault(fault string) {
 	if e == nil {
 		return
@@ -159,14 +157,14 @@ func (e *Entry) Fault(fault string) {
 // Panicked is the Reason of a request whose handler has panicked.
 const Panicked = "Panic"
 
-// Panic records that the handler of the request has panicked, and returns what may be shown of the reason.
+// Panic records that the handler of the request has panicked, and returns the reason without hidden values.
 func (e *Entry) Panic(what string) string {
 	e.Failed(&metav1.Status{Reason: Panicked, Message: what})
 	e.Responded(500, false)
 	return e.Shown().Text(what)
 }
 
-// setText sets a text and keeps account of its length.
+// setText sets a text and updates the size of all texts.
 func (e *Entry) setText(text *string, to string) {
 	more := len(to) - len(*text)
 	*text = to
@@ -176,7 +174,8 @@ func (e *Entry) setText(text *string, to string) {
 	}
 }
 
-// Responded records the code of the response, before the response begins. A request that streams goes on.
+// Responded records the code of the response, before the response begins. streams: the response continues, as that of a
+// watch.
 func (e *Entry) Responded(code int, streams bool) {
 	if e == nil {
 		return
@@ -185,7 +184,7 @@ func (e *Entry) Responded(code int, streams bool) {
 	e.recorder.mu.Lock()
 	defer e.recorder.mu.Unlock()
 	if e.streams && code < 400 {
-		return // net/http knows of no answer over a connection that was taken over
+		return // the response to a hijacked connection is not known
 	}
 	e.request.Code, e.streams = code, streams
 	e.recorder.wake()
@@ -203,7 +202,7 @@ func (e *Entry) Unchanged() {
 	}
 }
 
-// Committed records a revision that the request makes, before anybody can read it.
+// Committed records a revision of the request, before it can be read.
 func (e *Entry) Committed(revision int64) {
 	if e == nil {
 		return
@@ -257,7 +256,7 @@ func (e *Entry) Warning(text string) {
 	}
 }
 
-// DroppedStatus records that a write carried a status that its kind does not take there.
+// DroppedStatus records that a write contained a status, which its kind accepts only at /status.
 func (e *Entry) DroppedStatus() {
 	if e != nil {
 		e.recorder.mu.Lock()
@@ -286,10 +285,10 @@ func (e *Entry) Sent(bytes, events int) {
 	}
 }
 
-// End records that nothing more happens for the request, and counts it.
+// End ends the request, and counts it.
 func (e *Entry) End() { e.EndAfter(0) }
 
-// EndAfter is Sent and End at once.
+// EndAfter is Sent followed by End.
 func (e *Entry) EndAfter(bytes int) {
 	if e == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ObjectHistory returns the states of the object under a key that the store remembers, the oldest first.
-// Text returns the JSON of a record in the version that is wanted.
+// ObjectHistory returns the states of the object with a key in the history of the store, the oldest first. text returns
+// the JSON of a record in the wanted version.
 func (r *Recorder) ObjectHistory(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	for {
 		history, err := r.historyOf(s, key, text)
@@ -21,11 +21,11 @@ func (r *Recorder) ObjectHistory(s *store.Store, key string, text func(store.Rec
 		if !errors.As(err, &compacted) {
 			return history, err
 		}
-		// Writes have pushed revisions out meanwhile.
+		// Revisions were compacted meanwhile.
 	}
 }
 
-// eventTypes are those of the events of a watch.
+// eventTypes maps types of the store's events to those of watch events.
 var eventTypes = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
 
 func (r *Recorder) historyOf(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {

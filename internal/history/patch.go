@@ -12,7 +12,7 @@ var patchWords = map[types.PatchType]string{
 	types.MergePatchType: "merge", types.StrategicMergePatchType: "strategic",
 }
 
-// PatchWord is the word for a patch of a media type.
+// PatchWord returns the word for a media type of patches, such as merge.
 func PatchWord(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return patchWords[types.PatchType(strings.TrimSpace(media))]

@@ -15,16 +15,16 @@ const (
 	MaxBytes    = 8 << 20
 	MaxCounted  = 10_000
 
-	maxMessage = 4 << 10 // bytes of a message that are kept
-	maxName    = 512     // bytes of the name of a user, a program or a resource that are kept
-	maxFaults  = 16      // faults of one request that are kept
-	maxNames   = 1_000   // user agents that are kept once, whichever user sends them, and webhooks that are counted
+	maxMessage = 4 << 10 // bytes of a message
+	maxName    = 512     // bytes of the name of a user, a program or a resource
+	maxFaults  = 16      // faults of a request
+	maxNames   = 1_000   // shared user agents, and counted webhooks
 )
 
-// Recorder remembers requests. It is safe for concurrent use. Make one with New.
+// Recorder records requests. It is safe for concurrent use. Create it with New.
 type Recorder struct {
 	now    func() time.Time // the cluster's clock; nil: that of the process
-	oldest func() int64     // the oldest revision that is remembered
+	oldest func() int64     // the oldest revision of the store
 
 	mu        sync.Mutex
 	number    int64
@@ -34,26 +34,26 @@ type Recorder struct {
 	running   *Entry
 	counts    map[inspect.Counted]*inspect.Counts
 	counted   inspect.Counted // of the request that was counted last
-	latest    *inspect.Counts // of counted, in counts; nil: none was counted
+	latest    *inspect.Counts // the counts of counted; nil: none
 	agents    map[string]string
 	writers   writers
 	calls     map[Hook]int64
 	began     time.Time
-	wakes     chan struct{} // those who wait for a change; nil: there are none
-	newest    int64         // revision that somebody has made
+	wakes     chan struct{} // closed by the next change; nil: nobody waits
+	newest    int64         // the newest revision of a request
 	movedTo   int64         // newest, without heartbeats
-	forgotten int64         // the requests that made revisions up to this one are forgotten
+	forgotten int64         // requests of revisions up to this one are forgotten
 }
 
-// New makes a Recorder. Oldest returns the oldest revision of the store; it must not
-// take a lock. A nil now is the clock of the process.
+// New returns a Recorder. oldest returns the oldest revision of the store; it must not take a lock. A nil now is the
+// clock of the process.
 func New(now func() time.Time, oldest func() int64) *Recorder {
 	r := &Recorder{now: now, oldest: oldest, counts: map[inspect.Counted]*inspect.Counts{}, agents: map[string]string{}, calls: map[Hook]int64{}}
 	r.began = r.time()
 	return r
 }
 
-// time is the time of the cluster.
+// time returns the time of the cluster.
 func (r *Recorder) time() time.Time {
 	if r.now != nil {
 		return r.now()
@@ -61,15 +61,14 @@ func (r *Recorder) time() time.Time {
 	return time.Now()
 }
 
-// Began is the time from which the requests count: when the Recorder was made, or last forgot.
+// Began returns the time from which requests count: when the Recorder was created, or of the last Forget or Restart.
 func (r *Recorder) Began() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.began
 }
 
-// Fork makes a Recorder with the writers of the revisions up to the given one, and without
-// requests.
+// Fork returns a Recorder with the writers of the revisions up to the given one, and without requests.
 func (r *Recorder) Fork(revision int64, oldest func() int64) *Recorder {
 	f := New(r.now, oldest)
 	r.mu.Lock()
@@ -78,8 +77,7 @@ func (r *Recorder) Fork(revision int64, oldest func() int64) *Recorder {
 	return f
 }
 
-// Restart forgets all requests, as Forget does, and numbers those that come from 1. The caller makes
-// sure that none runs.
+// Restart forgets all requests, as Forget does, and numbers later ones from 1. No request may be in flight.
 func (r *Recorder) Restart() {
 	r.Forget()
 	r.mu.Lock()
@@ -87,9 +85,8 @@ func (r *Recorder) Restart() {
 	r.number = 0
 }
 
-// Forget forgets the requests that have ended and their counts, but not who has made which
-// revision. Requests that run are kept under their numbers, and what they have done until now does
-// not count. Numbers go on, so that no two requests ever have the same one.
+// Forget forgets the ended requests and their counts, but not the writers of revisions. Requests in flight stay, with
+// their numbers, and their counts so far are dropped. Numbers continue, so that no two requests have the same one.
 func (r *Recorder) Forget() {
 	now := r.time()
 	r.mu.Lock()
@@ -97,7 +94,7 @@ func (r *Recorder) Forget() {
 	r.began = now
 	r.bytes, r.forgotten = 0, r.newest
 	for e := r.running; e != nil; e = e.next {
-		e.before, e.forgotten = countsUntil(&e.request), !e.request.Running // its client may have the answer already
+		e.before, e.forgotten = countsUntil(&e.request), !e.request.Running // the client may already have the response
 	}
 	var running ring
 	for i := range r.kept.length {
@@ -112,9 +109,8 @@ func (r *Recorder) Forget() {
 	r.latest = nil
 }
 
-// Begin records that a request has begun. The caller fills in everything that it has by then, except the
-// Number and the Time. The path and its parts keep so many bytes in memory, if they are parts of a
-// longer text, such as the first line of a request.
+// Begin records that a request has begun. The caller sets the known fields, except Number and Time. held is the size of
+// the text, such as the first line of the request, that the path and its parts keep in memory.
 func (r *Recorder) Begin(q inspect.Request, held int) *Entry {
 	e := r.Prepare(q)
 	e.held = held
@@ -124,7 +120,7 @@ func (r *Recorder) Begin(q inspect.Request, held int) *Entry {
 	return e
 }
 
-// Prepare makes an Entry for a write that may not happen. It is recorded with its first revision.
+// Prepare returns an Entry for a write that may not happen. It is recorded with its first revision.
 func (r *Recorder) Prepare(q inspect.Request) *Entry {
 	q.Options = redact.Query(q.Options)
 	e := &Entry{recorder: r, request: q, began: time.Now()}
@@ -135,7 +131,7 @@ func (r *Recorder) Prepare(q inspect.Request) *Entry {
 	return e
 }
 
-// once returns one copy of a user agent, so that it is not kept with each request.
+// once returns a shared copy of a user agent, so that requests do not keep their own.
 func (r *Recorder) once(agent string) string {
 	if kept, ok := r.agents[agent]; ok {
 		return kept
@@ -146,7 +142,7 @@ func (r *Recorder) once(agent string) string {
 	return agent
 }
 
-// drop forgets the oldest requests if there are too many.
+// drop drops the oldest requests beyond the bounds.
 func (r *Recorder) drop() {
 	for r.kept.length > MaxRequests || r.bytes > MaxBytes && r.kept.length > 1 {
 		e := r.kept.pop()
@@ -157,7 +153,7 @@ func (r *Recorder) drop() {
 	}
 }
 
-// Requests returns the requests that are remembered, in the order in which they began.
+// Requests returns the recorded requests, in the order in which they began.
 func (r *Recorder) Requests() []inspect.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

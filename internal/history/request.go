@@ -1,9 +1,9 @@
 package history
 
-// Hook names an admission webhook.
+// Hook identifies an admission webhook.
 type Hook struct{ Configuration, Webhook string }
 
-// texts is how many bytes of text a request holds.
+// texts returns the size of the texts of a request, in bytes.
 func (e *Entry) texts() int {
 	q := &e.request
 	n := max(len(q.Path)+len(q.Options), e.held) + len(q.Message) + len(q.Fault) + len(q.AuditID)

@@ -6,8 +6,7 @@ type ring struct {
 	first, length int
 }
 
-// smallestRing is how many entries the first memory of a ring has room for. Most clusters of a test
-// suite have few requests.
+// smallestRing is the initial capacity of a ring. Most clusters of a test suite have few requests.
 const smallestRing = 64
 
 func (q *ring) push(e *Entry) {

@@ -2,18 +2,18 @@ package history
 
 import "github.com/fakecluster/fakecluster/inspect"
 
-// State is what goes on in a cluster.
+// State is the current activity in a cluster.
 type State struct {
-	// Begun is how many requests have begun, and Revision the newest revision that one has made.
+	// Begun is the number of requests that have begun, and Revision the newest revision of a request.
 	Begun, Revision int64
-	// Moved is how many requests have begun that are not heartbeats: writes of the Leases of nodes, which are renewed all the time.
+	// Moved is Begun without heartbeats: writes of the Leases of nodes.
 	Moved int64
-	// MovedTo is the newest revision that a request other than a heartbeat has made.
+	// MovedTo is Revision without heartbeats.
 	MovedTo int64
-	// Active are the requests without an answer, or whose answer is still sent. Heartbeats, and watches once they
-	// have begun, are not among them.
+	// Active are the requests whose response has not ended, without heartbeats, and without watches whose response has
+	// begun.
 	Active []inspect.Request
-	// Watches are the watches that run.
+	// Watches are the running watches.
 	Watches []Watch
 }
 
@@ -22,13 +22,13 @@ func isHeartbeat(q *inspect.Request) bool {
 	return q.Resource == "leases" && q.Namespace == "kube-node-lease" && (q.Verb == "patch" || q.Verb == "update")
 }
 
-// Watch is a watch that runs.
+// Watch is a running watch.
 type Watch struct {
 	inspect.Request
 	Reached int64 // the revision up to which it has delivered everything; 0: no value yet
 }
 
-// State returns what goes on now, and a channel that is closed when that changes.
+// State returns the current activity, and a channel that is closed by the next change.
 func (r *Recorder) State() (State, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// countedBy returns what a request is counted by.
+// countedBy returns the key under which a request is counted.
 func countedBy(q *inspect.Request) inspect.Counted {
 	return inspect.Counted{
 		User: q.User, UserAgent: q.UserAgent, Verb: bounded(q.Verb),
@@ -15,8 +15,8 @@ func countedBy(q *inspect.Request) inspect.Counted {
 	}
 }
 
-// countEnded adds a request that has ended to the counts. Requests often come several times in a row,
-// and to look up six texts in a map takes longer than to compare them.
+// countEnded adds an ended request to the counts. It first compares the key with that of the previous request, which is
+// often the same: a map lookup of six texts takes longer.
 func (r *Recorder) countEnded(e *Entry) {
 	if by := countedBy(&e.request); r.latest == nil || by != r.counted {
 		r.latest, r.counted = countsOf(r.counts, by)
@@ -24,7 +24,7 @@ func (r *Recorder) countEnded(e *Entry) {
 	count(r.latest, &e.request, e.before)
 }
 
-// countsOf returns the counts of what a request is counted by, and the key under which they are.
+// countsOf returns the counts of a key, and the key under which they are stored.
 func countsOf(in map[inspect.Counted]*inspect.Counts, by inspect.Counted) (*inspect.Counts, inspect.Counted) {
 	if c := in[by]; c != nil {
 		return c, by
@@ -35,19 +35,19 @@ func countsOf(in map[inspect.Counted]*inspect.Counts, by inspect.Counted) (*insp
 	c := in[by]
 	if c == nil {
 		c = &inspect.Counts{}
-		// Of a path that may be long.
+		// The texts may be parts of a long path.
 		by.Verb, by.Group, by.Resource, by.Subresource = strings.Clone(by.Verb), strings.Clone(by.Group), strings.Clone(by.Resource), strings.Clone(by.Subresource)
 		in[by] = c
 	}
 	return c, by
 }
 
-// countsUntil returns what of a request that runs has been counted before its end.
+// countsUntil returns the counts of a running request so far.
 func countsUntil(q *inspect.Request) inspect.Counts {
 	return inspect.Counts{Revisions: q.Revisions, Events: q.Events, Received: q.Received, Sent: q.Sent}
 }
 
-// count adds a request to counts, without what it has done before.
+// count adds a request to counts, without its counts before.
 func count(c *inspect.Counts, q *inspect.Request, before inspect.Counts) {
 	c.Requests++
 	if q.Code >= 400 {
@@ -65,8 +65,7 @@ func count(c *inspect.Counts, q *inspect.Request, before inspect.Counts) {
 	c.Sent += q.Sent - before.Sent
 }
 
-// Stats returns the counts of all requests until now, also of those that are not remembered any
-// more and of those that run.
+// Stats returns the counts of all requests so far, including those that are no longer recorded and those in flight.
 func (r *Recorder) Stats() inspect.Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Writer is who has made a revision, and how.
+// Writer is the writer of a revision, with its request.
 type Writer struct {
 	Time                     time.Time
 	User, UserAgent, AuditID string
 
 	Verb, Patch, Subresource string // of the request, as in Request
-	Request                  int64  // its number; 0: it was in the cluster that this one is a fork of
+	Request                  int64  // the number of the request; 0: it was in the origin of a fork
 }
 
-// chunk is how many revisions stand together.
+// chunk is the number of revisions in an entry of writers.
 const chunk = 256
 
-// writers are those who have made the revisions that are remembered. Chunks before the newest do
-// not change any more, and forks share them.
+// writers has the writers of revisions, in chunks. Chunks before the newest one are immutable, and forks share them.
 type writers map[int64]*[chunk]Writer
 
-// note records who makes a revision, and forgets those before the oldest that is remembered.
+// note records the writer of a revision, and drops chunks before the oldest revision.
 func (w *writers) note(revision int64, by Writer, oldest int64) {
 	if *w == nil {
 		*w = writers{}
@@ -45,7 +44,7 @@ func (w writers) writerOf(revision int64) (Writer, bool) {
 	return by, by.Verb != ""
 }
 
-// until returns those of the revisions up to the given one, for a fork.
+// until returns the writers of the revisions up to the given one, for a fork.
 func (w writers) until(revision int64) writers {
 	f := maps.Clone(w)
 	maps.DeleteFunc(f, func(i int64, _ *[chunk]Writer) bool { return i > revision/chunk })

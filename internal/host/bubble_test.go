@@ -164,7 +164,7 @@ func tryBubble(t *testing.T, c *client) {
 
 // tryStrangers checks what others are told who use a cluster in a bubble.
 func tryStrangers(t *testing.T, c *client, b *bubbleClient, made host.Cluster) {
-	const elsewhere = "the cluster lives in a synctest bubble, and can be used there only"
+	const elsewhere = "the cluster lives in a synctest bubble and can be used only there"
 	for _, path := range []string{"/v1/clusters/" + made.Cluster + "/settle", "/v1/clusters/" + made.Cluster + "/fork", "/v1/bubbles"} {
 		if code, text := c.send("POST", path, `{"session": "SESSION", "cluster": "`+made.Cluster+`"}`); code != http.StatusConflict || !strings.Contains(text, elsewhere) {
 			t.Errorf("%s outside of the bubble: %d %s", path, code, text)

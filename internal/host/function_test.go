@@ -76,7 +76,7 @@ func tryFunctions(t *testing.T, c *client) {
 	denied(served, "a", "no by /served/maps")
 
 	for body, want := range map[string]string{
-		`{}`:                           "url is missing: it says where the client serves the handler",
+		`{}`:                           "url is missing: give the URL at which the client serves the handler",
 		`{"url": "http://10.0.0.1/x"}`: `url: \"http://10.0.0.1/x\" is not an http URL of this machine`,
 		`{"url": "https://127.0.0.1"}`: "is not an http URL of this machine",
 	} {

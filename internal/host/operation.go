@@ -198,7 +198,7 @@ func read(req *http.Request, into any, o operation) error {
 	if mistyped := (*json.UnmarshalTypeError)(nil); errors.As(err, &mistyped) {
 		text = fmt.Sprintf("the field %s cannot be a %s", strings.Trim(mistyped.Field, "."), mistyped.Value)
 		if mistyped.Field == "" {
-			text = "the body must be a JSON object, not a " + mistyped.Value
+			text = "the body must be a JSON object, but has the type " + mistyped.Value
 		}
 	}
 	fields := "it has no fields"

@@ -20,9 +20,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Event is an audit event to make of a request. The unexported methods of a nil Event do nothing.
+// Event is the audit event of a request. The unexported methods of a nil Event do nothing.
 type Event struct {
-	// Sink takes the event when the request reaches a stage of auditing.
+	// Sink receives the event at each stage of auditing.
 	Sink  audit.Sink
 	Level auditinternal.Level
 	// Request has the header Audit-Id if the client has chosen the ID of the event.
@@ -30,15 +30,15 @@ type Event struct {
 	Info     *apirequest.RequestInfo
 	Received time.Time
 
-	ctx context.Context // has the event, where upstream's code finds it
+	ctx context.Context // has the event for upstream's code
 }
 
-// Audit adds an audit event to what observes the request, and returns the context that has the event. It must be
-// called before the stages that the event is about.
+// Audit adds an audit event to the request, and returns a context with the event. It must be called before the stages
+// that the event covers.
 func (r *Request) Audit(ctx context.Context, e Event) context.Context {
 	e.ctx = audit.WithAuditContext(ctx)
 	if err := audit.AuditContextFrom(e.ctx).Init(audit.RequestAuditConfig{Level: e.Level}, e.Sink); err != nil {
-		panic(err) // it is new
+		panic(err) // a new event always initializes
 	}
 	id := types.UID(e.Request.Header.Get("Audit-Id"))
 	if id == "" {
@@ -50,7 +50,7 @@ func (r *Request) Audit(ctx context.Context, e Event) context.Context {
 	return e.ctx
 }
 
-// requestedBy adds the request and its user to the event; nil: the user is not authenticated yet.
+// requestedBy adds the request and its user to the event; a nil user is not authenticated yet.
 func (e *Event) requestedBy(by user.Info) {
 	if e == nil {
 		return
@@ -80,7 +80,7 @@ func (r *Request) Unauthenticated(as user.Info) {
 	r.Exempt()
 }
 
-// Deprecated reports that the version of the request is deprecated, if it is.
+// Deprecated reports the version of the request, if it is deprecated.
 func (r *Request) Deprecated(v *resource.Version) {
 	if r.event == nil || len(v.Warnings) == 0 {
 		return
@@ -91,15 +91,14 @@ func (r *Request) Deprecated(v *resource.Version) {
 	}
 }
 
-// Object reports the object that was sent for a resource or subresource, in a version that the serializer
-// encodes.
+// Object reports the object in the body of the request, in a version that the serializer encodes.
 func (r *Request) Object(obj runtime.Object, gv schema.GroupVersion, resource schema.GroupVersionResource, subresource string, serializer runtime.NegotiatedSerializer) {
 	if r.event != nil {
 		audit.LogRequestObject(r.event.ctx, obj, gv, resource, subresource, serializer)
 	}
 }
 
-// Patch reports the patch that was sent.
+// Patch reports the patch in the body of the request.
 func (r *Request) Patch(patch []byte) {
 	if r.event != nil {
 		audit.LogRequestPatch(r.event.ctx, patch)

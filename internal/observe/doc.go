@@ -1,8 +1,7 @@
-// Package observe reports what happens to a request to those who record it.
+// Package observe passes the events of a request to the history, the explanation and the audit event.
 //
-// A [Request] is one value that travels with a request, from the filters of package rest to the commit. It is
-// in the context ([From]), and each stage calls the method that is named after the stage. The Request passes
-// the event on to its subscribers:
+// A [Request] is one value that travels with a request, from the filters of package rest to the commit. It is in the
+// context ([From]), and each stage calls the method with its name. The Request passes the event to its subscribers:
 //
 //	stage               where it is called                 history  explanation  audit event
 //	User, Impersonated  authenticate, authorize            x        x            x
@@ -26,24 +25,22 @@
 //	Failed              an error becomes the response      x        x
 //	Responded, End      the response                       x
 //
-// A method with one subscriber that is always the history is a method of [history.Entry], which a Request
-// embeds. Findings and the report of a test read the history later. A stage that a request does not reach
-// reports nothing.
+// A method whose only subscriber is the history is a method of [history.Entry], which a Request embeds. Findings and the
+// report of a test read the history later. Stages that a request does not reach report nothing.
 //
-// Metrics do not subscribe. They count what the handler of a request responds, as a real server does, and a fault
-// may replace that response or withhold it. The history has the response that the client gets.
+// Metrics do not subscribe. As on a real server, they count the response of the handler, which a fault may replace or
+// withhold. The history has the response that the client gets.
 //
-// [Write] is one attempt at a write. It remembers the object between two stages, so that it can compare
-// them: what a strategy has changed, and whether it has dropped a status that was sent.
+// [Write] is one attempt at a write. It keeps the object between two stages, to find what a strategy has changed, and
+// whether it has dropped a status.
 //
-// # What always holds
+// # Invariants
 //
-//   - Observing never changes the outcome of a request.
+//   - Observing never changes the result of a request.
 //   - A subscriber that a request does not have costs a comparison with nil. All requests have the history;
 //     few have the other two. The budget for them together is 2 µs a request (BenchmarkRecord in rest).
 //   - From never returns nil. Without an observer, the methods do nothing.
-//   - The writes of the server's own controllers have a Request of their own, so the explanation of a client's
-//     request is about this request only.
+//   - Writes of the server's own controllers have their own Request, so the explanation of a client's request covers only this request.
 //
 // # Locks
 //

@@ -14,9 +14,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
-// for it, before the strategy of the kind has dropped it; nil: it carries none, or the history does
-// not record the write.
+// sentStatus returns the status in a write of the object itself, if the kind has the subresource status, before the
+// strategy drops it; nil: there is none, or the history does not record the write.
 func (w *Write) sentStatus(obj runtime.Object) any {
 	if w.Entry == nil || w.subresource != "" || w.version.Subresource["status"] == nil || w.dryRun {
 		return nil
@@ -24,8 +23,7 @@ func (w *Write) sentStatus(obj runtime.Object) any {
 	return w.statusOf(obj)
 }
 
-// statusOf returns a copy of the status as far as the strategies of the kinds alter it; nil: the object
-// has none.
+// statusOf returns the status, copied as deep as strategies alter it; nil: the object has none.
 func (w *Write) statusOf(obj runtime.Object) any {
 	if !w.version.Typed {
 		return obj.(*unstructured.Unstructured).Object["status"]
@@ -38,8 +36,8 @@ func (w *Write) statusOf(obj runtime.Object) any {
 	return nil
 }
 
-// compareStatus reports that the status that was sent is not that of the object. Clients in Go send the zero
-// values of a status that they have not set, which do not count.
+// compareStatus reports a dropped status: the object does not have the status of the request. It ignores zero values,
+// which Go clients send for a status that they have not set.
 func (w *Write) compareStatus(obj runtime.Object) {
 	if w.status == nil || w.sentZeros() {
 		return
@@ -49,8 +47,8 @@ func (w *Write) compareStatus(obj runtime.Object) {
 	}
 }
 
-// sentDefaults reports whether the status is that of an object without one, which defaults have filled: the phase Pending of a PersistentVolumeClaim
-// or a Pod, for example. A body in protobuf does not show that its status is empty.
+// sentDefaults reports whether the status has only defaults, such as the phase Pending of a PersistentVolumeClaim or a
+// Pod. A body in protobuf does not show that its status is empty.
 func (w *Write) sentDefaults() bool {
 	if !w.version.Typed {
 		return false
@@ -64,8 +62,8 @@ func (w *Write) sentDefaults() bool {
 	return err == nil && equality.Semantic.DeepEqual(w.status, w.statusOf(empty))
 }
 
-// sentZeros reports whether the client has sent only the zero values of a status, which the defaults of the schema may
-// have filled since. It is false if the body of the request is not a JSON object.
+// sentZeros reports whether the status in the body has only zero values, which defaults of the schema may have filled.
+// It is false if the body is not a JSON object.
 func (w *Write) sentZeros() bool {
 	body := w.Entry.SentBody()
 	if len(body) == 0 || body[0] != '{' {
@@ -74,8 +72,8 @@ func (w *Write) sentZeros() bool {
 	return withoutZeros(gjson.GetBytes(body, "status").Value()) == nil
 }
 
-// withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Values of Go types stay
-// as they are, unless they are empty.
+// withoutZeros returns JSON without empty, false and zero values; nil: nothing is left. Values of Go types are removed
+// only if they are empty.
 func withoutZeros(value any) any {
 	switch typed := value.(type) {
 	case map[string]any:
@@ -106,8 +104,8 @@ func withoutZeros(value any) any {
 	return value
 }
 
-// isEmpty reports whether a value consists of zero values, also behind pointers: the conversion of a StatefulSet makes a
-// pointer to the observedGeneration 0.
+// isEmpty reports whether a value consists of zero values and pointers to them: the conversion of a StatefulSet returns
+// a pointer to the observedGeneration 0.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

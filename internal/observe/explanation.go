@@ -8,14 +8,14 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// explanation is the explanation of a request, as far as the request has come.
+// explanation is the explanation of a request in flight.
 type explanation struct {
 	mu     sync.Mutex
 	noted  inspect.Explanation
-	failed *metav1.Status // of the response; nil: it is not a failure
+	failed *metav1.Status // of the response; nil: no failure
 }
 
-// note changes the explanation; nil: it does nothing.
+// note changes the explanation. It does nothing for a nil explanation.
 func (e *explanation) note(change func(*inspect.Explanation)) {
 	if e == nil {
 		return
@@ -34,19 +34,18 @@ func (e *explanation) named(name string) {
 	})
 }
 
-// Response is what an explanation takes from the request and its response.
+// Response has what an explanation needs from the request and its response.
 type Response struct {
 	Request  inspect.ExplainedRequest
 	Code     int
 	Warnings []string
-	// Object returns how the explanation names the object. It gets the name that the request has set in a
-	// body; empty: none.
+	// Object returns the text for the object. name is the name in the body; empty: none.
 	Object func(name string) string
-	// Since returns the writes of the object after a revision.
+	// Since returns the writes to the object after a revision.
 	Since func(revision int64) []inspect.InterveningWrite
 }
 
-// Explanation returns the explanation of a request that has one, without what may not be shown of the request.
+// Explanation returns the explanation of a request with one, without hidden values.
 func (r *Request) Explanation(response Response) inspect.Explanation {
 	e := r.explanation
 	var overtaken *inspect.Overtaken

@@ -32,7 +32,7 @@ func Map(obj runtime.Object) map[string]any {
 	return mapOf(text)
 }
 
-// mapOf reads an object in JSON.
+// mapOf decodes an object in JSON.
 func mapOf(text []byte) map[string]any {
 	var m map[string]any
 	if utiljson.Unmarshal(text, &m) != nil {
@@ -41,8 +41,7 @@ func mapOf(text []byte) map[string]any {
 	return m
 }
 
-// read says how the object that the client has sent was read: what is no longer in it was pruned, and what
-// was not in it is a default.
+// read records how the body was decoded: missing fields were pruned, and new ones are defaults.
 func (e *explanation) read(sent, read map[string]any) {
 	if sent == nil || read == nil {
 		return
@@ -61,9 +60,8 @@ func (e *explanation) read(sent, read map[string]any) {
 	}
 }
 
-// merged says what became of a patch that names only the fields that it sets, as the configuration
-// of an apply: what is in neither the patch nor the former state is a default, and what is in the
-// patch only was pruned.
+// merged records the result of a patch with only the fields that it sets, such as an apply configuration: fields in
+// neither the patch nor the former state are defaults, and fields that are only in the patch were pruned.
 func (e *explanation) merged(before, patch, after map[string]any) {
 	if after == nil {
 		return
@@ -81,7 +79,7 @@ func (e *explanation) merged(before, patch, after map[string]any) {
 	e.lost("", patch, after)
 }
 
-// lost finds the fields of a patch that are not in the object.
+// lost records the fields of a patch that are not in the object as pruned.
 func (e *explanation) lost(path string, patch, after map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		value := patch[name]
@@ -101,8 +99,8 @@ func (e *explanation) lost(path string, patch, after map[string]any) {
 	}
 }
 
-// names reports whether a patch has a field, or something below it, or all of what the field is in.
-// It does not look into lists, whose items a patch merges in its own ways.
+// names reports whether a patch has a field, a field below it, or the whole value that contains it. It ignores the items
+// of lists, which a patch merges in its own way.
 func names(patch map[string]any, path string) bool {
 	for name, value := range patch {
 		rest, ok := strings.CutPrefix(path, join("", name))
@@ -129,8 +127,8 @@ func (e *explanation) defaulted(path string, value any) {
 	e.note(func(noted *inspect.Explanation) { noted.Defaulted = append(noted.Defaulted, values...) })
 }
 
-// leaves are the fields of a value that are not maps. Empty maps, which objects of Go types have
-// where there is nothing, are none.
+// leaves returns the fields of a value that are not maps. It leaves out empty maps, which objects of Go types have for
+// missing values.
 func leaves(path string, value any) []inspect.FieldValue {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -170,14 +168,13 @@ func Changes(before, after map[string]any) []inspect.FieldChange {
 	return changes
 }
 
-// byServer are the fields that need no mention: the server makes them, or they are in
-// the request.
+// byServer are fields that are left out: the server sets them, or they are in the request.
 var byServer = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true, "metadata.uid": true,
 	"metadata.creationTimestamp": true, "metadata.generation": true, "metadata.resourceVersion": true,
 }
 
-// changed says what the write makes of the object, and who owns the fields.
+// changed records the changes of the object, and the owners of the fields.
 func (e *explanation) changed(former, current map[string]any) {
 	before, after := ownersOf(former), ownersOf(current)
 	changes := slices.DeleteFunc(Changes(former, current), func(c inspect.FieldChange) bool {
@@ -192,10 +189,10 @@ func (e *explanation) changed(former, current map[string]any) {
 	e.note(func(noted *inspect.Explanation) { noted.Changes = changes })
 }
 
-// owners are the fields that managers own, by their paths.
+// owners has the managers of fields, by path.
 type owners map[string][]string
 
-// ownersOf reads the managedFields of an object.
+// ownersOf returns the owners in the managedFields of an object.
 func ownersOf(obj map[string]any) owners {
 	o := owners{}
 	entries, _, _ := unstructured.NestedSlice(obj, "metadata", "managedFields")
@@ -237,7 +234,7 @@ func (o owners) read(path, manager string, fields map[string]any) {
 	}
 }
 
-// keys shows the keys of an item as package history does.
+// keys formats the keys of an item as package history does.
 func keys(text string) string {
 	m := mapOf([]byte(text))
 	var parts []string
@@ -247,8 +244,7 @@ func keys(text string) string {
 	return strings.Join(parts, ",")
 }
 
-// managersOf returns the managers of a field: of itself, of fields below it, or else of the field that it
-// is a part of.
+// managersOf returns the managers of a field: of itself, of fields below it, or else of the field that contains it.
 func (o owners) managersOf(path string) []string {
 	found := map[string]bool{}
 	within := ""
@@ -270,13 +266,13 @@ func (o owners) managersOf(path string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// isBelow reports whether a path leads to a part of another one.
+// isBelow reports whether a path is below another one.
 func isBelow(path, parent string) bool {
 	rest, ok := strings.CutPrefix(path, parent)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
-// conflicts says which fields an apply may not change, by the causes of its refusal.
+// conflicts records the conflicts of an apply, from the causes of its error.
 func (e *explanation) conflicts(causes []metav1.StatusCause) {
 	for _, c := range causes {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
@@ -295,7 +291,7 @@ func (e *explanation) conflicts(causes []metav1.StatusCause) {
 	}
 }
 
-// refusals returns the causes of a refusal, field by field.
+// refusals converts the causes of an error.
 func refusals(causes []metav1.StatusCause) []inspect.FieldError {
 	var found []inspect.FieldError
 	for _, c := range causes {

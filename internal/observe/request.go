@@ -25,13 +25,13 @@ type Request struct {
 // Key is the key of a *Request in the context of its request.
 type Key struct{}
 
-// nobody observes nothing.
+// nobody is the Request that observes nothing.
 var nobody = &Request{}
 
-// With returns a context of a request that r observes.
+// With returns a context with r.
 func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, Key{}, r) }
 
-// From returns what observes a request. It is not nil.
+// From returns the Request in a context. It is never nil.
 func From(ctx context.Context) *Request {
 	if r, ok := ctx.Value(Key{}).(*Request); ok {
 		return r
@@ -39,7 +39,7 @@ func From(ctx context.Context) *Request {
 	return nobody
 }
 
-// Unexplained returns a context for a write that is a part of the request, but not of its explanation.
+// Unexplained returns a context for a write that is part of the request, but not of its explanation.
 func Unexplained(ctx context.Context) context.Context {
 	r := From(ctx)
 	if !r.Explains() {
@@ -50,14 +50,13 @@ func Unexplained(ctx context.Context) context.Context {
 	return With(ctx, &without)
 }
 
-// Explain adds an explanation to what observes the request. It must be called before the stages that the
-// explanation is about.
+// Explain adds an explanation to the request. It must be called before the stages that the explanation covers.
 func (r *Request) Explain() { r.explanation = &explanation{} }
 
 // Explains reports whether the client has requested an explanation.
 func (r *Request) Explains() bool { return r.explanation != nil }
 
-// User reports who makes the request.
+// User reports the user of the request.
 func (r *Request) User(by user.Info) {
 	r.Entry.User(by.GetName())
 	r.event.requestedBy(by)
@@ -66,8 +65,7 @@ func (r *Request) User(by user.Info) {
 // Impersonated reports the impersonated user. Upstream's filter adds it to the audit event.
 func (r *Request) Impersonated(as user.Info) { r.Entry.User(as.GetName()) }
 
-// Decision reports whether the user may make the request, and why, or the error of the authorizer. The last
-// decision counts.
+// Decision reports the decision of the authorizer with its reason, or its error. The last decision counts.
 func (r *Request) Decision(allowed bool, reason string, err error) {
 	r.explanation.note(func(noted *inspect.Explanation) { noted.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
 	r.event.decided(allowed, reason, err)
@@ -94,7 +92,7 @@ func (r *Request) HoldsSecret(ctx context.Context) {
 	r.Entry.HoldsSecret()
 }
 
-// Webhook reports a call of an admission webhook. Step makes what the explanation says of it.
+// Webhook reports a call of an admission webhook. step returns the step for an explanation.
 func (r *Request) Webhook(c inspect.WebhookCall, step func() inspect.AdmissionStep) {
 	r.Entry.Webhook(c)
 	if r.Explains() {
@@ -120,8 +118,8 @@ func (r *Request) Annotation(key, value string, level auditinternal.Level) {
 	}
 }
 
-// Overtaken reports that another write came first: the client has read one revision of the object, and the
-// object has another.
+// Overtaken reports that another write came first: the client has read the revision read of the object, which now has
+// the revision found.
 func (r *Request) Overtaken(read, found int64) {
 	r.Entry.Overtaken(read, found)
 	r.explanation.note(func(noted *inspect.Explanation) { noted.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })

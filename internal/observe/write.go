@@ -15,16 +15,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Write observes one attempt at a write of an object or of a subresource. It belongs to the attempt.
+// Write observes one attempt at a write. It belongs to the attempt, and is not safe for concurrent use.
 type Write struct {
 	*Request
 	version     *resource.Version // of the request
 	subresource string
 	dryRun      bool
 
-	// before is the object before its strategy has prepared it; nil: the write is not explained.
+	// before is the object before its strategy prepares it; nil: the write is not explained.
 	before map[string]any
-	// status is the status in was that the strategy may drop; nil: it drops none.
+	// status is the status that the strategy may drop; nil: none.
 	status any
 }
 
@@ -33,7 +33,8 @@ func (r *Request) Write(v *resource.Version, subresource string, dryRun bool) *W
 	return &Write{Request: r, version: v, subresource: subresource, dryRun: dryRun}
 }
 
-// Attempt reports that an attempt at the write begins, by a field manager. What the last one found counts no more.
+// Attempt reports that an attempt at the write begins, with its field manager. It resets what earlier attempts have
+// reported.
 func (w *Write) Attempt(manager string) {
 	w.explanation.note(func(noted *inspect.Explanation) {
 		*noted = inspect.Explanation{Request: noted.Request, Access: noted.Access, Fault: noted.Fault, Attempts: noted.Attempts + 1}
@@ -67,14 +68,14 @@ func (r *Request) Decoded(v *resource.Version, body []byte, mediaType string, se
 	e.read(sent, read)
 }
 
-// Patched reports how the JSON that a patch makes of the object was decoded.
+// Patched reports how the JSON of the patched object was decoded.
 func (w *Write) Patched(v *resource.Version, patched []byte, obj runtime.Object) {
 	if e := w.explanation; e != nil && obj != nil {
 		e.read(mapOf(patched), shown(v, obj))
 	}
 }
 
-// Merged reports what became of a patch that was merged into an object. Both are in the version v.
+// Merged reports the result of merging a patch into an object. Both are in the version v.
 func (w *Write) Merged(v *resource.Version, into runtime.Object, patch map[string]any, merged runtime.Object, err error) {
 	e := w.explanation
 	if e == nil {
@@ -101,8 +102,7 @@ func (w *Write) Preparing(obj runtime.Object) {
 	w.status = w.sentStatus(obj)
 }
 
-// Prepared reports what the strategy has made of the object, which follows current (nil for a create), and the
-// error if it rejects the object.
+// Prepared reports the object after its strategy has prepared it, and the strategy's error. current is nil for a create.
 func (w *Write) Prepared(ctx context.Context, obj, current runtime.Object, err error) {
 	e := w.explanation
 	if e == nil {
@@ -119,7 +119,7 @@ func (w *Write) Prepared(ctx context.Context, obj, current runtime.Object, err e
 	})
 }
 
-// Changed reports the object that is about to be committed, which follows current (nil for a create).
+// Changed reports the object before its commit. current is nil for a create.
 func (w *Write) Changed(obj, current runtime.Object) {
 	e := w.explanation
 	if e == nil {
@@ -132,7 +132,7 @@ func (w *Write) Changed(obj, current runtime.Object) {
 	e.changed(before, shown(w.version, obj))
 }
 
-// Unchanged reports that nothing is committed, because the object is as the write makes it.
+// Unchanged reports that nothing is committed, because the write does not change the object.
 func (w *Write) Unchanged(obj runtime.Object) {
 	w.explanation.note(func(noted *inspect.Explanation) { noted.Unchanged = true })
 	if !w.dryRun {
@@ -144,7 +144,7 @@ func (w *Write) Unchanged(obj runtime.Object) {
 // Created reports that a new object has been committed.
 func (w *Write) Created(obj runtime.Object) { w.compareStatus(obj) }
 
-// shown returns an object as JSON of a version; nil: it cannot be encoded.
+// shown returns the JSON of an object in a version; nil: it cannot be encoded.
 func shown(v *resource.Version, obj runtime.Object) map[string]any {
 	text, err := v.Codec.Encode(obj)
 	if err != nil {

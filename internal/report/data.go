@@ -17,8 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Data is what a page shows. The names of its fields in JSON are short, because there may be tens of
-// thousands of each.
+// Data is the data of a page. Its JSON names are short, because there may be tens of thousands of each.
 type Data struct {
 	Title    string    `json:"title"`
 	Failure  *Failure  `json:"failure,omitempty"`
@@ -27,7 +26,7 @@ type Data struct {
 	Requests []request `json:"requests"`
 	Objects  []*object `json:"objects"`
 	Events   []event   `json:"events"`
-	// Left is how many revisions are left out, because there are too many.
+	// Left is the number of revisions that are left out, because there are too many.
 	Left int `json:"left"`
 }
 
@@ -74,11 +73,11 @@ type revision struct {
 	Changes  []string `json:"d,omitempty"`
 }
 
-// event is an Event, recorded for the first time or once more.
+// event is a write of an Event.
 type event struct {
 	Object  string  `json:"of"` // the name of the involved object, as in objects
 	At      float64 `json:"t"`
-	Name    string  `json:"name"` // its own
+	Name    string  `json:"name"` // of the Event
 	Type    string  `json:"e"`
 	Reason  string  `json:"r"`
 	Message string  `json:"m"`
@@ -87,10 +86,10 @@ type event struct {
 	Request int64   `json:"n,omitempty"`
 }
 
-// maxRevisions is how many revisions a page shows: the newest.
+// maxRevisions is the maximum number of revisions on a page, the newest ones.
 const maxRevisions = 20_000
 
-// New collects what a page shows. failure may be nil.
+// New collects the data of a page. failure may be nil.
 func New(title string, failure *Failure, c findings.Source) *Data {
 	c.Whole = true
 	d := &Data{Title: title, Failure: failure, Began: c.History.Began(), Findings: lines(findings.Collect(c))}
@@ -101,7 +100,7 @@ func New(title string, failure *Failure, c findings.Source) *Data {
 	return d
 }
 
-// lines returns the findings as text. A page has room for all of them.
+// lines returns all findings as text.
 func lines(f inspect.Findings) []string {
 	if f.Summary == "" {
 		return nil
@@ -116,7 +115,7 @@ func lines(f inspect.Findings) []string {
 	return out
 }
 
-// since is a time in milliseconds since the beginning.
+// since returns the milliseconds between Began and t.
 func (d *Data) since(t time.Time) float64 { return milliseconds(t.Sub(d.Began)) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -133,18 +132,17 @@ func (d *Data) request(q *inspect.Request) request {
 	return r
 }
 
-// events are the names of what writes do.
+// events maps types of the store's events to those of watch events.
 var events = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
 
-// collect adds the objects that have been written since the beginning, those that were written last
-// first.
+// collect adds the objects that have been written since Began, the last written ones first.
 func (d *Data) collect(c findings.Source) {
 	from := max(c.Store.Oldest(), c.Store.Revision()-maxRevisions)
 	changes, err := c.Store.Watch("", from)
 	if err != nil {
-		return // the store is closed, or has just compacted more
+		return // the store is closed, or has compacted these revisions
 	}
-	byKey, created := map[string]*object{}, map[int64]string{} // the objects that requests have created
+	byKey, created := map[string]*object{}, map[int64]string{} // created: the name of the object by the number of the request
 	for {
 		batch, err := changes.Poll()
 		if err != nil || len(batch) == 0 {
@@ -193,7 +191,7 @@ func (d *Data) collect(c findings.Source) {
 			d.Requests[i].Object = name
 		}
 	}
-	// An object without writes since the beginning gets a lane if there is an Event about it.
+	// An object without writes gets a lane if there is an Event about it.
 	lanes := map[string]bool{}
 	for _, o := range d.Objects {
 		lanes[o.Name] = true
@@ -212,7 +210,7 @@ func (d *Data) collect(c findings.Source) {
 	}
 }
 
-// changed lists what an event has changed.
+// changed lists the changes of an event.
 func changed(res *resource.Resource, e *store.Event) (lines []string) {
 	if res == nil || e.Type != store.Updated {
 		return nil
@@ -231,7 +229,7 @@ func changed(res *resource.Resource, e *store.Event) (lines []string) {
 	return lines
 }
 
-// FileName is a name for the page of a test, without what a file system may not like.
+// FileName returns a file name for the page of a test, without characters that file systems reject.
 func FileName(program, test string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
@@ -239,7 +237,7 @@ func FileName(program, test string) string {
 		}
 		return r
 	}, program+"."+test)
-	if len(name) > 150 { // bytes, of which a file system takes 255
+	if len(name) > 150 { // bytes; file systems allow 255
 		name = strings.ToValidUTF8(name[:150], "")
 	}
 	return name

@@ -1,7 +1,7 @@
-// Package report makes an HTML page of what has happened in a cluster: a timeline of the requests by
-// client, the objects with their revisions and what each changed, what the webhooks said, and the
-// findings. The page is one file with everything in it, and needs no server and no network.
+// Package report writes an HTML page about a cluster: a timeline of the requests by client, the objects with their
+// revisions and changes, the results of webhooks, and the findings. The page is one file and needs no server and no
+// network.
 //
-// [Of] collects the data, [Write] puts them into a page, and [Live] serves the page and brings it up to
-// date while the cluster runs. The values of Secrets are left out.
+// [New] collects the data, [Write] writes the page, and [Live] serves it and updates it while the cluster runs. Values
+// of Secrets are left out.
 package report

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// pause is how long Live waits after a change before it reports the next one. A page that changes more
-// often cannot be read.
+// pause is the minimum time between two changes that Live reports, so that the page can be read.
 const pause = 300 * time.Millisecond
 
-// Live serves a page that is updated while a cluster runs. Below its path there are the page
-// itself, data.json, and changes, a stream of server-sent events.
+// Live serves a page that is updated while a cluster runs. Its paths are the page itself, data.json, and changes, a
+// stream of server-sent events.
 type Live struct {
-	// Data collects what the page shows.
+	// Data returns the current data.
 	Data func() *Data
 	// Changed returns a channel that is closed when something has changed.
 	Changed func() <-chan struct{}

@@ -25,19 +25,20 @@ var (
 	pageJS string
 )
 
-// policy is the Content-Security-Policy of a page: of all scripts and styles only its own are run and used,
-// and nothing is loaded from or sent to another site.
+// policy is the Content-Security-Policy of a page: it allows only its own script and style, and no connection to another
+// site.
 var policy = "default-src 'none'; script-src " + source(pageJS) + "; style-src " + source(pageCSS) + "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
-// source is the part of a policy that allows a script or a style that stands in the page.
+// source returns the part of a policy that allows an inline script or style.
 func source(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes a page. If from is not empty, the page gets new data from that address.
+// Write writes a page. If from is not empty, the page loads new data from that address.
 //
-// It does not use html/template: that calls methods by their names, so that the linker keeps all exported methods of everything that a test imports.
+// It does not use html/template, which calls methods by name, so that the linker would keep all exported methods of
+// everything that a test imports.
 func Write(w io.Writer, d *Data, from string) error {
 	text, err := json.Marshal(d) // which escapes <, > and &
 	if err != nil {
@@ -54,8 +55,8 @@ func Write(w io.Writer, d *Data, from string) error {
 	return err
 }
 
-// File writes a page into a folder, which it makes if it is not there, under a name that no file has yet.
-// It returns the path.
+// File writes a page to a new file in a folder, which it creates if necessary, and returns the path. If the name is
+// taken, a number follows.
 func File(folder, name string, d *Data) (string, error) {
 	var b bytes.Buffer
 	if err := Write(&b, d, ""); err != nil {

@@ -22,18 +22,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Cluster is what plugins need of the server.
+// Cluster gives plugins access to the server.
 type Cluster interface {
 	admission.Cluster
 	// CreateNamespace creates a namespace, as the server itself.
 	CreateNamespace(ctx context.Context, ns *corev1.Namespace) error
-	// Await is Get as soon as the object is there. It fails with a NotFound if the context ends before.
+	// Await is Get, but waits until the object exists. It fails with NotFound if the context ends before.
 	Await(ctx context.Context, v *resource.Version, namespace, name string) (runtime.Object, error)
-	// GenerateName appends random characters to the beginning of a name.
+	// GenerateName returns base with random characters appended.
 	GenerateName(base string) string
 }
 
-// initializer gives plugins what they need.
+// initializer initializes plugins with clients, informers and the like.
 type initializer struct{ cluster Cluster }
 
 // Initialize implements admission.PluginInitializer.
@@ -58,9 +58,8 @@ func (i initializer) Initialize(plugin upstream.Interface) {
 	}
 }
 
-// client is the client of plugins, which use it to look up what an informer did not have.
-// The informers have everything, so the answer is the same. It also creates namespaces. The
-// other methods are nil.
+// client is the client of plugins, which look up objects that an informer does not have. Here informers have everything,
+// so the result is the same. It also creates namespaces. Other methods are nil.
 type client struct {
 	kubernetes.Interface
 	cluster Cluster
@@ -135,8 +134,8 @@ func (r runtimeClasses) Get(_ context.Context, name string, _ metav1.GetOptions)
 	return obj.(*nodev1.RuntimeClass), nil
 }
 
-// requestable refuses a name that client-go makes no request for (k8s.io/client-go/rest.Request.Name): the plugins of a real server look up
-// what their caches do not have by a client.
+// requestable returns client-go's error for a name that cannot be requested (k8s.io/client-go/rest.Request.Name):
+// plugins of a real server look up objects that are not in their caches with a client.
 func requestable(name string) error {
 	if name == "" {
 		return errors.New("resource name may not be empty")

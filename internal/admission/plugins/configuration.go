@@ -28,8 +28,8 @@ type Configuration struct {
 	limited                                  []quotaapi.LimitedResource
 }
 
-// ReadConfiguration reads the file. It fails in the words of a real server, and for a
-// setting that fakecluster does not have.
+// ReadConfiguration reads the file. It fails with the errors of a real server, and for a setting that fakecluster does
+// not support.
 func ReadConfiguration(file string) (Configuration, error) {
 	if file == "" {
 		return Configuration{}, nil
@@ -74,7 +74,7 @@ func ReadConfiguration(file string) (Configuration, error) {
 	return c, nil
 }
 
-// readKubeconfig returns a function that reads which file has the credentials for webhooks.
+// readKubeconfig returns a function that reads the name of the file with the credentials for webhooks.
 func readKubeconfig(into *string) func(io.Reader) error {
 	return func(from io.Reader) error {
 		loaded, err := webhookconfig.LoadConfig(from)
@@ -90,7 +90,7 @@ func refuseManifests(folder string) error {
 	if folder == "" {
 		return nil
 	}
-	return fmt.Errorf("fakecluster does not read the manifests in the folder staticManifestsDir: %s", folder)
+	return fmt.Errorf("fakecluster does not support staticManifestsDir (%s): create the objects in the cluster instead", folder)
 }
 
 // reader returns the configuration of a plugin, or nil if there is none.
@@ -101,5 +101,5 @@ func (c Configuration) reader(plugin string) (io.Reader, error) {
 	return c.plugins.ConfigFor(plugin)
 }
 
-// Limited are the resources that may not be used without a quota.
+// Limited returns the resources that may not be used without a quota.
 func (c Configuration) Limited() []quotaapi.LimitedResource { return c.limited }

@@ -41,7 +41,7 @@ func (f factory) InformerFor(obj runtime.Object, _ internalinterfaces.NewInforme
 	return informer{indexer: indexer{cluster: f.cluster, kind: kinds[0]}}
 }
 
-// informer is an informer that is always in sync.
+// informer is an informer that has always synced.
 type informer struct {
 	cache.SharedIndexInformer
 	indexer indexer
@@ -51,7 +51,7 @@ func (i informer) GetIndexer() cache.Indexer { return i.indexer }
 func (i informer) GetStore() cache.Store     { return i.indexer }
 func (i informer) HasSynced() bool           { return true }
 
-// indexer shows the objects of a kind as they are stored now.
+// indexer returns the stored objects of a kind.
 type indexer struct {
 	cache.Indexer
 	cluster admission.Cluster
@@ -100,8 +100,8 @@ func (i indexer) Index(_ string, obj any) ([]any, error) {
 // ByIndex implements cache.Indexer.
 func (i indexer) ByIndex(_, namespace string) ([]any, error) { return i.in(namespace) }
 
-// GetByKey implements cache.Store. As in an informer's store, there is no object under a key that is not one, such as the name of a
-// PriorityClass with a slash.
+// GetByKey implements cache.Store. As in an informer's store, an invalid key, such as the name of a PriorityClass with a
+// slash, has no object.
 func (i indexer) GetByKey(key string) (item any, exists bool, err error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	v := i.version()

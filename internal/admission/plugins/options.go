@@ -18,14 +18,13 @@ import (
 
 // Options has the plugins that are on, and their configuration.
 type Options struct {
-	// on has the plugins that were turned on or off by name. The others are as on a real server.
+	// on has the plugins that were turned on or off by name. Others have the default of a real server.
 	on     map[string]bool
 	config Configuration
 }
 
-// NewOptions turns plugins on and off by their names, as kube-apiserver's flags
-// --enable-admission-plugins and --disable-admission-plugins do. It fails in the words of a real
-// server.
+// NewOptions turns plugins on and off by their names, as kube-apiserver's flags --enable-admission-plugins and
+// --disable-admission-plugins do. It fails with the errors of a real server.
 func NewOptions(enable, disable []string, config Configuration) (Options, error) {
 	o := Options{map[string]bool{}, config}
 	var errs []error
@@ -53,7 +52,7 @@ func NewOptions(enable, disable []string, config Configuration) (Options, error)
 	return o, errors.Join(errs...)
 }
 
-// find returns the plugin of a name; nil: a real server does not have it.
+// find returns the plugin with a name; nil: a real server does not have it.
 func find(name string) *plugin {
 	i := slices.IndexFunc(ordered, func(p plugin) bool { return p.name == name })
 	if i < 0 {
@@ -107,8 +106,8 @@ func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	return chain, nil
 }
 
-// pluginsIn returns the plugins of a place that are on, or nil if none is. It creates them at once if there
-// is a configuration, or if one of them needs one, so that errors in it are reported at the start.
+// pluginsIn returns the plugins of a place that are on; nil: none is. If there is a configuration, or one of them needs
+// one, it creates them at once, so that errors are reported at the start.
 func (o Options) pluginsIn(where place, cluster Cluster) (*plugins, error) {
 	var on []*plugin
 	configured := o.config.plugins != nil

@@ -47,10 +47,10 @@ type plugin struct {
 	name         string
 	place        place
 	register     func(*upstream.Plugins)
-	offByDefault bool // unless it is turned on by name
+	offByDefault bool // on only if turned on by name
 	allKinds     bool // applies to objects of all kinds, including custom ones
-	// resources has the built-in resources to whose objects the plugin applies; nil: all of them. The
-	// plugin itself would ignore the others: TestPluginsIgnoreOtherResources proves it.
+	// resources has the built-in resources to which the plugin applies; nil: all. The plugin itself ignores the others,
+	// which TestPluginsIgnoreOtherResources proves.
 	resources []schema.GroupResource
 
 	needsConfiguration bool // does nothing without a configuration
@@ -61,7 +61,7 @@ type place int
 
 const (
 	inTree    place = iota // among the others of this package
-	first                  // before the lifecycle of namespaces
+	first                  // before the namespace lifecycle
 	last                   // after everything else
 	elsewhere              // in another package, which reads the Options
 )
@@ -110,7 +110,7 @@ var ordered = []plugin{
 	{name: deny.PluginName, place: last, register: deny.Register, offByDefault: true, allKinds: true},
 }
 
-// resources are those of the given names, each with its group after a dot.
+// resources returns the resources with the given names, such as deployments.apps.
 func resources(names ...string) []schema.GroupResource {
 	var resources []schema.GroupResource
 	for _, name := range names {

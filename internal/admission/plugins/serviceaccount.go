@@ -18,24 +18,24 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// ServiceAccount is the name of the plugin that gives Pods a ServiceAccount and its token.
-// It is on by default only if the controller that creates the accounts acts.
+// ServiceAccount is the name of the plugin that sets the ServiceAccount and the token of Pods. It is on by default only
+// if the controller that creates the accounts acts.
 const ServiceAccount = serviceaccount.PluginName
 
-// accounts is the client with which the plugin looks up an account that the informer did not
-// have. The informer reads the same store, so the account does not exist.
+// accounts is the client with which the plugin looks up an account that the informer does not have. The informer reads
+// the same store, so the account does not exist.
 //
-// A controller outside of the cluster may be about to create the account default, so upstream's plugin
-// reads it ten times, with pauses, if the error is a NotFound. Here Get waits for the account, and its
-// error has only the text of a NotFound, which is all that a client sees of it.
+// A controller may be about to create the account default, so upstream's plugin reads it ten times, with pauses, while
+// the error is NotFound. Here Get waits for the account, and its error has only the text of a NotFound, which is all
+// that the client gets.
 type accounts struct {
 	corev1client.ServiceAccountInterface
 	cluster   Cluster
 	namespace string
 }
 
-// longestWait is how long a Pod waits for the account default of its namespace. Upstream's pauses take
-// between 0.9 and 1.8 seconds.
+// longestWait is how long a Pod waits for the account default of its namespace. Upstream's pauses take from 0.9 to 1.8
+// seconds.
 const longestWait = time.Second
 
 func (c coreClient) ServiceAccounts(namespace string) corev1client.ServiceAccountInterface {
@@ -65,8 +65,8 @@ func (a accounts) Get(ctx context.Context, name string, _ metav1.GetOptions) (*c
 	return obj.(*corev1.ServiceAccount), nil
 }
 
-// accountPlugin is upstream's plugin, except that the cluster generates the name of the volume
-// with the token, so that it repeats with the cluster's seed.
+// accountPlugin is upstream's plugin, but the cluster generates the name of the token's volume, so that it follows the
+// cluster's seed.
 type accountPlugin struct {
 	*serviceaccount.Plugin
 	name func(base string) string
@@ -83,7 +83,7 @@ func (p accountPlugin) Admit(ctx context.Context, a upstream.Attributes, o upstr
 		return err
 	}
 	const base = serviceaccount.ServiceAccountVolumeName + "-"
-	volume := &pod.Spec.Volumes[len(pod.Spec.Volumes)-1] // the plugin appends one at most
+	volume := &pod.Spec.Volumes[len(pod.Spec.Volumes)-1] // the plugin appends at most one
 	if !strings.HasPrefix(volume.Name, base) {
 		return nil
 	}

@@ -27,15 +27,15 @@ const (
 	storageObjectInUseProtection = "StorageObjectInUseProtection"
 )
 
-// registers returns what registers a plugin that is not configured.
+// registers returns a function that registers a plugin without configuration.
 func registers(name string, plugin func() upstream.Interface) func(*upstream.Plugins) {
 	return func(registered *upstream.Plugins) {
 		registered.Register(name, func(io.Reader) (upstream.Interface, error) { return plugin(), nil })
 	}
 }
 
-// classDefaulter is the plugin DefaultStorageClass: a new PersistentVolumeClaim that does not name a
-// StorageClass gets the default one.
+// classDefaulter is the plugin DefaultStorageClass: a new PersistentVolumeClaim without a StorageClass gets the default
+// one.
 type classDefaulter struct {
 	*upstream.Handler
 	classes storagelisters.StorageClassLister
@@ -76,8 +76,8 @@ func (d *classDefaulter) Admit(_ context.Context, a upstream.Attributes, _ upstr
 	return nil
 }
 
-// newestDefaultClass returns the newest of the StorageClasses that are annotated as the default, the
-// first by name of those that are equally old, and nil if there is none.
+// newestDefaultClass returns the newest StorageClass that is annotated as the default, the first by name of several with
+// the same age; nil: none.
 func newestDefaultClass(lister storagelisters.StorageClassLister) (*storagev1.StorageClass, error) {
 	classes, err := lister.List(labels.Everything())
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 const (
 	// failuresKey is the key of the annotation with failures of bindings with the action Audit.
 	failuresKey = "validation.policy.admission.k8s.io/validation_failure"
-	// maxFailures is the largest number of failures in the annotation.
+	// maxFailures is the maximum number of failures in the annotation.
 	maxFailures = 50
-	// maxAnnotation is the largest number of bytes of an audit annotation's value. The rest is cut
-	// off.
+	// maxAnnotation is the maximum size of an audit annotation's value, in bytes. Longer values are truncated.
 	maxAnnotation = 10 * 1024
 )
 
@@ -41,8 +40,7 @@ func publishFailures(a admission.Attributes, failures []failure) {
 	annotate(a, failuresKey, string(value))
 }
 
-// annotations holds the values of a policy's audit annotations, for all of its bindings, each value
-// once.
+// annotations has the values of a policy's audit annotations for all bindings, each value once.
 type annotations struct {
 	keys   []string
 	values map[string][]string

@@ -34,7 +34,7 @@ type result struct {
 	decisions   []decision
 	annotations []annotation
 	cost        int64  // of the validations
-	unmet       string // the match condition that is not true; empty: all are
+	unmet       string // the match condition that is false; empty: all are true
 }
 
 // evaluate evaluates the expressions. Validations and messages share one cost budget, audit
@@ -97,8 +97,8 @@ func (p *validatingPolicy) ignores() bool {
 	return failurePolicy(p.Spec.FailurePolicy) == admissionregistrationv1.Ignore
 }
 
-// decide makes a decision from the value of a validation, the value of its messageExpression,
-// and the error that ended the evaluation of messages.
+// decide returns the decision for the value of a validation, the value of its messageExpression, and the error that
+// ended the evaluation of messages.
 func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, messageErr error) decision {
 	switch {
 	case value.Error != nil:
@@ -136,7 +136,7 @@ func messageOf(message plugincel.EvaluationResult) string {
 	return text
 }
 
-// annotate returns the audit annotation for the value of its expression, if there is one.
+// annotate returns the audit annotation for the value of its expression. It returns false if there is none.
 func (p *validatingPolicy) annotate(value plugincel.EvaluationResult) (annotation, bool) {
 	checked := value.ExpressionAccessor.(annotationExpression)
 	if value.Error != nil {

@@ -21,7 +21,7 @@ func TestExpressionsHaveABudget(t *testing.T) {
 		items[i] = map[string]any{"metadata": map[string]any{"name": fmt.Sprint("c", i), "labels": map[string]any{"a": "b"}}}
 	}
 	list := Answer{Code: 200, Body: map[string]any{"items": items, "text": strings.Repeat("x", 1<<20)}}
-	const over = "the expression exceeds its budget of 1000000 iterations and 10000000 processed items; avoid a loop within a loop over a long list"
+	const over = "the expression exceeds its budget of 1000000 iterations and 10000000 processed items; avoid nested loops over a long list"
 	for text, want := range map[string]string{
 		"answer.items.all(i, i.metadata.labels.a == 'b' && i.metadata.name.startsWith('c'))":   "",
 		"answer.items.map(i, i.metadata.name).filter(n, n.startsWith('c')).size() == 20000":    "",

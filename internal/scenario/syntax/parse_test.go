@@ -199,7 +199,7 @@ func TestMistakes(t *testing.T) {
 		{"an expression is CEL", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel answer.x }\nsteps:\n" + get, []string{
 			`f.yaml:3: not CEL: answer.x: undeclared reference to 'answer' (in container '')`}},
 		{"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel }\nsteps:\n" + get, []string{
-			`f.yaml:3: !cel takes an expression`}},
+			`f.yaml:3: !cel takes an expression, such as !cel "size(pods.items) + 1"`}},
 		{"an expression is a webhook's", head + get + "  expect: !cel request.x\n", []string{
 			`f.yaml:4: not CEL: request.x: undeclared reference to 'request' (in container '')`}},
 		{"a webhook knows no answers", hook + "steps:\n- webhook: {name: w, body: !from w.url}\n", []string{

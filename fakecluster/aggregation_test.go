@@ -279,7 +279,7 @@ func TestAServerThatCannotBeReachedIsUnavailable(t *testing.T) {
 	unavailable(apiService, "/apis/b.example.com/v1", `False MissingEndpoints: endpointslices for service/b in "default" have no addresses with port name "api"`)
 	put(slicesOf, `{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"b-2","labels":{"kubernetes.io/service-name":"b"}},
 		"addressType":"IPv4","endpoints":[{"addresses":["10.1.1.1"]}],"ports":[{"name":"api","port":1}]}`)
-	unavailable(apiService, "/apis/b.example.com/v1", `False FailedDiscoveryCheck: no route to service "b" in namespace "default": in fakecluster nothing listens at the IP of a service; WithService gives it a handler`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False FailedDiscoveryCheck: no route to service "b" in namespace "default": in fakecluster nothing listens at the IP of a service: give it a handler with WithService, or run pods`)
 }
 
 func unstructuredOf(t *testing.T, obj any, apiVersion, kind string) *unstructured.Unstructured {

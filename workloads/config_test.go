@@ -62,7 +62,7 @@ func TestWrongConfigFilesAreErrors(t *testing.T) {
 		opts       []workloads.Option
 		want       string // in the error
 	}{
-		{"a mistake", "nodes: 0", nil, "w.yaml:1:8: there has to be at least one node"},
+		{"a mistake", "nodes: 0", nil, "w.yaml:1:8: give at least one node"},
 		{"nodes twice", "nodes: 1", []workloads.Option{workloads.Nodes(1)}, "w.yaml has nodes, and the option Nodes is given, too; leave one of them out"},
 		{"behaviors twice", "behaviors: [{}]", []workloads.Option{workloads.Behaviors()}, "w.yaml has behaviors, and the option Behaviors is given, too; leave one of them out"},
 		{"no scheduler twice", "scheduler: false", []workloads.Option{workloads.WithoutScheduler()}, "w.yaml has scheduler, and the option WithoutScheduler is given, too; leave one of them out"},

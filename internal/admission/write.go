@@ -22,35 +22,33 @@ type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
 	Cluster Cluster
-	// Observe takes the results of plugins.
+	// Observe receives the results of plugins.
 	Observe *observe.Request
 
 	replaced bool
 }
 
-// Cluster is what plugins need of the server. What it returns is shared, and plugins must not
-// change it.
+// Cluster gives plugins access to the server. Its results are shared and must not be altered.
 type Cluster interface {
-	// Registry returns the resources that are served.
+	// Registry returns the served kinds.
 	Registry() *resource.Registry
 	// Namespace returns a namespace, or a NotFound error.
 	Namespace(name string) (*corev1.Namespace, error)
 	// Get returns an object in a version, or a NotFound error. The namespace is empty for
 	// a cluster-scoped resource.
 	Get(v *resource.Version, namespace, name string) (runtime.Object, error)
-	// List returns the objects that the selector matches, in the order of their keys. An
-	// empty namespace means all namespaces.
+	// List returns the objects that match the selector, sorted by key. An empty namespace means all namespaces.
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
 	// Authorizer returns the authorizer of users.
 	Authorizer() authorizer.UnconditionalAuthorizer
-	// HookClient returns a client for the calls of a mutating or a validating webhook.
+	// HookClient returns a client for calls of a mutating or a validating webhook.
 	HookClient(config webhook.ClientConfig, mutating bool) (*rest.RESTClient, error)
 	// Now returns the time of the server's clock.
 	Now() time.Time
 }
 
-// NewWrite returns the Write of an object in a version. For a subresource that shows the object
-// as another kind, such as scale, it is the version of that kind.
+// NewWrite returns the Write of an object in a version. For a subresource of another kind, such as scale, it is the
+// version of that kind.
 func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, c Cluster) *Write {
 	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, Observe: observe.From(ctx)}
 }
@@ -58,7 +56,7 @@ func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, 
 // Change records that a plugin has changed the object of the write itself.
 func (w *Write) Change() { w.replaced = true }
 
-// Replace sets the object of the write to one that a plugin has changed, in any version.
+// Replace sets the object of the write to the changed object of a plugin, in any version.
 func (w *Write) Replace(versioned runtime.Object) error {
 	w.replaced = true
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
@@ -73,8 +71,7 @@ func (w *Write) Resource() *resource.Resource {
 // Replaced reports whether a plugin has changed the object.
 func (w *Write) Replaced() bool { return w.replaced }
 
-// AddAnnotation implements admission.Attributes. The annotation goes into the audit event of
-// the request.
+// AddAnnotation implements admission.Attributes. It adds the annotation to the audit event of the request.
 func (w *Write) AddAnnotation(key, value string) error {
 	return w.AddAnnotationWithLevel(key, value, auditinternal.LevelMetadata)
 }

@@ -23,18 +23,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// checkTimeout is how long a server has to answer a check.
+// checkTimeout is the time limit of a check.
 const checkTimeout = 5 * time.Second
 
-// LivesInPods reports whether pods answer for the service of an APIService, so that it can come and go without a write.
+// LivesInPods reports whether the server of an APIService runs in pods, so that it can start and stop answering without
+// a write.
 func (r *Registry) LivesInPods(a *apiregistrationv1.APIService) bool {
 	to := a.Spec.Service
 	return to != nil && r.network.Connected() && !r.network.Reaches(to.Namespace, to.Name, *to.Port)
 }
 
-// CheckAvailable returns the condition Available of an APIService: whether the service that it
-// points to exists and answers. For a service without a handler it looks at the Service and
-// its EndpointSlices.
+// CheckAvailable returns the condition Available of an APIService: whether its service exists and answers. For a service
+// without a handler it checks the Service and its EndpointSlices.
 func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
 	condition := apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.NewTime(r.objects.Now()),
@@ -57,8 +57,8 @@ func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIS
 	return condition
 }
 
-// checkService checks the objects of a service. It returns false if they are in order;
-// otherwise it sets the reason and message of the condition.
+// checkService checks the objects of a service. If something is wrong, it sets the reason and message of the condition,
+// and returns true.
 func (r *Registry) checkService(to *apiregistrationv1.ServiceReference, condition *apiregistrationv1.APIServiceCondition) bool {
 	service, err := r.service(to)
 	switch {
@@ -94,7 +94,7 @@ func (r *Registry) checkService(to *apiregistrationv1.ServiceReference, conditio
 	return true
 }
 
-// isReady reports whether a slice has an endpoint that is ready, and the port of that name.
+// isReady reports whether a slice has a ready endpoint, and a port with the name.
 func isReady(slice *discoveryv1.EndpointSlice, port string) bool {
 	return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) &&
 		slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name == port && p.Port != nil })
@@ -112,13 +112,13 @@ func (r *Registry) service(to *apiregistrationv1.ServiceReference) (*corev1.Serv
 func (r *Registry) endpoints(to *apiregistrationv1.ServiceReference) ([]runtime.Object, error) {
 	endpointSlices := r.objects.Registry().Resource(discoveryv1.GroupName, "endpointslices")
 	if endpointSlices == nil {
-		return nil, nil // the version is turned off
+		return nil, nil // v1 is turned off
 	}
 	selector := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: to.Name})
 	return r.objects.List(clientVersion(endpointSlices), to.Namespace, selector)
 }
 
-// clientVersion returns v1 of a resource, whose Go type this package uses.
+// clientVersion returns the version v1 of a resource, whose Go type this package uses.
 func clientVersion(r *resource.Resource) *resource.Version { return r.Version("v1") }
 
 // check requests the resources of a server's version.
@@ -155,8 +155,8 @@ func (r *Registry) check(ctx context.Context, a *apiregistrationv1.APIService) e
 	return nil
 }
 
-// transportOf returns the transport to the service of an APIService: that of the registry,
-// if the registry has this state of the APIService.
+// transportOf returns the transport to the service of an APIService; that of the registry if it has this state of the
+// APIService.
 func (r *Registry) transportOf(a *apiregistrationv1.APIService) (*http.Transport, error) {
 	if server := r.current.Load().servers[a.Name]; server != nil && server.APIService.ResourceVersion == a.ResourceVersion {
 		return server.transport()
@@ -164,7 +164,7 @@ func (r *Registry) transportOf(a *apiregistrationv1.APIService) (*http.Transport
 	return newTransport(a, r.network)
 }
 
-// rootOf returns the path below which the server of an APIService serves.
+// rootOf returns the path of the version that an APIService registers.
 func rootOf(a *apiregistrationv1.APIService) string {
 	if a.Name == coreName {
 		return "/api/" + a.Spec.Version
@@ -172,8 +172,8 @@ func rootOf(a *apiregistrationv1.APIService) string {
 	return "/apis/" + a.Spec.Group + "/" + a.Spec.Version
 }
 
-// hostOf returns the host and port of a service. Unless pods run in the cluster, a service without a handler has one only if
-// its type is ExternalName, because nothing listens at the IPs of the others.
+// hostOf returns the host and port of a service. Unless pods run in the cluster, it fails for a service without a
+// handler, except for the type ExternalName, because nothing listens at the cluster IP.
 func (r *Registry) hostOf(to *apiregistrationv1.ServiceReference) (string, error) {
 	if r.network.Reaches(to.Namespace, to.Name, *to.Port) || r.network.Connected() {
 		return r.network.Address(to.Namespace, to.Name, *to.Port)
@@ -187,5 +187,5 @@ func (r *Registry) hostOf(to *apiregistrationv1.ServiceReference) (string, error
 	case service.Spec.ClusterIP == corev1.ClusterIPNone:
 		return "", errors.New(`cannot route to service with ClusterIP "None"`)
 	}
-	return "", fmt.Errorf("no route to service %q in namespace %q: in fakecluster nothing listens at the IP of a service; WithService gives it a handler", to.Name, to.Namespace)
+	return "", fmt.Errorf("no route to service %q in namespace %q: in fakecluster nothing listens at the IP of a service: give it a handler with WithService, or run pods", to.Name, to.Namespace)
 }

@@ -115,7 +115,7 @@ func TestTheConditionOfAnAPIService(t *testing.T) {
 			"FailedDiscoveryCheck: failing or missing response from https://ADDRESS/apis/wardle.example.com/v1: bad status from https://ADDRESS/apis/wardle.example.com/v1: 503"},
 		{"a handler needs no Service", world{reaches: true}, 200, "True", "Passed: all checks passed"},
 		{"nothing listens at the IP of a Service without Pods", world{service: service(443), slice: slice("wardle", true)}, 200, "False",
-			`FailedDiscoveryCheck: no route to service "wardle" in namespace "default": in fakecluster nothing listens at the IP of a service; WithService gives it a handler`},
+			`FailedDiscoveryCheck: no route to service "wardle" in namespace "default": in fakecluster nothing listens at the IP of a service: give it a handler with WithService, or run pods`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			var lastUser *string

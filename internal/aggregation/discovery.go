@@ -18,11 +18,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/discovery"
 )
 
-// discoveryTimeout is how long a server has to answer with its resources.
+// discoveryTimeout is the time limit for the resources of a server.
 const discoveryTimeout = 5 * time.Second
 
-// Discover requests the resources of all servers' versions concurrently. A
-// version whose server does not answer is stale, without resources.
+// Discover requests the resources of all servers' versions concurrently. A version whose server does not answer is stale
+// and has no resources.
 func (r *Registry) Discover(ctx context.Context) []discovery.Foreign {
 	servers := r.Servers()
 	foreign := make([]discovery.Foreign, len(servers))
@@ -47,7 +47,7 @@ func (s *Server) discover(ctx context.Context) discovery.Foreign {
 	return found
 }
 
-// aggregatedKind is the kind of the document at /apis if the server has aggregated discovery.
+// aggregatedKind is the kind of aggregated discovery at /apis.
 var aggregatedKind = schema.GroupVersionKind{Group: apidiscoveryv2.GroupName, Version: "v2", Kind: "APIGroupDiscoveryList"}
 
 // resources returns the resources of the version, from aggregated discovery or, if the server
@@ -87,7 +87,7 @@ func (s *Server) ofAggregated(document []byte) ([]apidiscoveryv2.APIResourceDisc
 	return nil, nil
 }
 
-// withKinds gives resources without a kind an empty one, which old clients rely on.
+// withKinds sets an empty kind in resources without one, on which old clients rely.
 func withKinds(resources []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIResourceDiscovery {
 	for i := range resources {
 		if resources[i].ResponseKind == nil {

@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// The users whose names requests for documents have, as on a real server.
+// The users of requests for documents, as on a real server.
 var (
 	discoverer = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
 	describer  = &user.DefaultInfo{Name: "system:aggregator"}
 )
 
-// maxDocument is how many bytes of a document are read.
+// maxDocument limits the size of a document, in bytes.
 const maxDocument = 64 << 20
 
 // fetched is the answer of another server.
@@ -28,7 +28,7 @@ type fetched struct {
 	body   []byte
 }
 
-// fetch gets a document from the server. A server that cannot be reached is a 503.
+// fetch gets a document from the server. If it cannot be reached, the code is 503.
 func (s *Server) fetch(ctx context.Context, by user.Info, path, accept string, timeout time.Duration) fetched {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

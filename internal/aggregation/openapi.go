@@ -24,7 +24,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/openapi"
 )
 
-// specTimeout is how long a server has to answer with its OpenAPI.
+// specTimeout is the time limit for the OpenAPI of a server.
 const specTimeout = time.Minute
 
 const (
@@ -32,8 +32,7 @@ const (
 	pathV3 = "/openapi/v3"
 )
 
-// ServeOpenAPI answers requests below /openapi with the documents of all servers. Those of this
-// one are given.
+// ServeOpenAPI answers requests below /openapi with the documents of all servers. own are those of this server.
 func (r *Registry) ServeOpenAPI(w http.ResponseWriter, req *http.Request, own *openapi.Documents) {
 	servers := r.Servers()
 	if len(servers) == 0 {
@@ -74,11 +73,10 @@ func (r *Registry) serveIndex(w http.ResponseWriter, req *http.Request, servers 
 	openapi.ServeIndex(w, req, index)
 }
 
-// path returns what the index of OpenAPI v3 calls the document of the server's version.
+// path returns the path of the server's version in the index of OpenAPI v3.
 func (s *Server) path() string { return strings.TrimPrefix(rootOf(s.APIService), "/") }
 
-// index returns the index of a server. If it has no OpenAPI v3, the index has a document that is
-// made of its OpenAPI v2.
+// index returns the index of a server. For a server without OpenAPI v3, it has a document that is converted from v2.
 func (s *Server) index(ctx context.Context) handler3.OpenAPIV3Discovery {
 	index, legacy := s.indexV3(ctx)
 	if !legacy {
@@ -102,8 +100,7 @@ func (s *Server) indexV3(ctx context.Context) (index handler3.OpenAPIV3Discovery
 	return index, answer.code == http.StatusNotFound
 }
 
-// converted returns a service of OpenAPI v3 that is made of the server's v2, or nil if it
-// has none.
+// converted returns OpenAPI v3 that is converted from the server's v2; nil: it has none.
 func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
 	document, _, err := s.describe(ctx)
 	if err != nil {
@@ -114,10 +111,9 @@ func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
 	return service
 }
 
-// serveVersion answers with a document of OpenAPI v3, from the server that has it in its
-// index.
+// serveVersion answers with an OpenAPI v3 document, from the server that has it in its index.
 func (r *Registry) serveVersion(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents, path string) {
-	// The one whose version it is comes first.
+	// Prefer the server of the version.
 	slices.SortStableFunc(servers, func(a, b *Server) int { return -compare(a.path() == path, b.path() == path) })
 	for _, s := range servers {
 		if s.path() != path && own.Has(path) {
@@ -164,12 +160,12 @@ func (s *Server) describe(ctx context.Context) (*spec.Swagger, string, error) {
 // mergedDocument is the OpenAPI v2 of all servers.
 type mergedDocument struct {
 	own     *openapi.Documents
-	others  []string // identifies the others' documents
+	others  []string // identifies the documents of the other servers
 	handler http.Handler
 }
 
-// merged serves the OpenAPI v2 of all servers: all of this one's, and of the others what is
-// about their versions.
+// merged returns a handler for the OpenAPI v2 of all servers: all of this server's, and those parts of the others' that
+// concern their versions.
 func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.Documents) (http.Handler, error) {
 	byPriority(servers)
 	var names []string
@@ -177,7 +173,7 @@ func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.D
 	for _, s := range servers {
 		document, tag, err := s.describe(ctx)
 		if err != nil {
-			continue // it is left out, as long as it does not answer
+			continue // a server that does not answer is left out
 		}
 		names = append(names, tag)
 		others = append(others, aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{rootOf(s.APIService) + "/"}))
@@ -202,7 +198,7 @@ func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.D
 	return next.handler, nil
 }
 
-// byPriority puts servers into the order in which their documents are merged.
+// byPriority sorts servers in the order in which their documents are merged.
 func byPriority(servers []*Server) {
 	place := map[string]int{}
 	for _, group := range helper.SortedByGroupAndVersion(apiServices(servers)) {

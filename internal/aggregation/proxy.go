@@ -15,7 +15,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// unavailable is the answer for a server that cannot be reached.
+// unavailable is the response for a server that cannot be reached.
 const unavailable = "service unavailable"
 
 // ServeHTTP forwards a request to the server. It implements http.Handler.
@@ -43,11 +43,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	location := &url.URL{Scheme: "https", Host: host, Path: req.URL.Path, RawQuery: req.URL.Query().Encode()}
 	forwarded, cancel := apiserverproxy.NewRequestForProxy(location, req)
 	defer cancel()
-	forwarded.Header.Del("Authorization") // it has done its work
+	forwarded.Header.Del("Authorization") // not for the other server
 	upgrade := httpstream.IsUpgradeRequest(req)
 	if upgrade {
-		// An upgrade dials by itself, past the round tripper, so that it needs the headers
-		// before.
+		// An upgrade dials without the round tripper, so set the headers first.
 		transport.SetAuthProxyHeaders(forwarded, by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra())
 		if h := Hijackable(w); h != nil {
 			w = h
@@ -56,7 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	rt := transport.NewAuthProxyRoundTripper(by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra(), t)
 	handler := proxy.NewUpgradeAwareHandler(location, rt, true, upgrade, responder{w})
 	handler.RejectForwardingRedirects = true
-	// What the library logs is that a client or the server has closed its connection.
+	// The library only logs that a client or the server has closed its connection.
 	handler.ServeHTTP(w, forwarded.WithContext(klog.NewContext(forwarded.Context(), logr.Discard())))
 }
 
@@ -65,8 +64,8 @@ func (s *Server) isAvailable() bool {
 	return helper.IsAPIServiceConditionTrue(s.APIService, apiregistrationv1.Available)
 }
 
-// rechecked checks a server that was not available last time once more, and returns its current
-// state. While one request checks, others do not: the server itself may be sending one of them.
+// rechecked checks a server that was not available at its last check again, and returns its current state. Only one
+// request checks at a time: others may come from the server itself.
 func (s *Server) rechecked(req *http.Request) *Server {
 	if s.isAvailable() {
 		return s
@@ -91,7 +90,7 @@ func (s *Server) rechecked(req *http.Request) *Server {
 	return s
 }
 
-// responder answers for a server that cannot be reached.
+// responder answers requests for a server that cannot be reached.
 type responder struct{ w http.ResponseWriter }
 
 // Error implements proxy.ErrorResponder.

@@ -24,7 +24,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Objects is what the aggregator needs of the server. Objects are of the types of clients.
+// Objects reads the cluster for the aggregator. Objects have versioned types.
 type Objects interface {
 	Registry() *resource.Registry
 	Now() time.Time
@@ -34,54 +34,53 @@ type Objects interface {
 
 // Network reaches services.
 type Network interface {
-	// Reaches reports whether there is a handler for a service, so that neither the Service
-	// nor its endpoints have to exist.
+	// Reaches reports whether a service has a handler, so that it needs neither a Service nor endpoints.
 	Reaches(namespace, name string, port int32) bool
 	// Connected reports whether the network reaches the cluster IPs of Services.
 	Connected() bool
-	// ClientCertificate returns what the servers of APIServices see; nil: nothing.
+	// ClientCertificate returns the client certificate for the servers of APIServices; nil: none.
 	ClientCertificate() *tls.Certificate
-	// Address returns where the handler listens, or the Service: a host and a port.
+	// Address returns the host and the port of the handler, or of the Service.
 	Address(namespace, name string, port int32) (string, error)
 	// Dial connects to an address.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Registry holds the APIServices that point to a Service. New makes one.
+// Registry has the APIServices with a Service. Create it with New.
 type Registry struct {
 	store   *store.Store
 	objects Objects
 	network Network
-	// recheck brings the condition of an APIService up to date (see Recheck).
+	// recheck updates the condition of an APIService (see Recheck).
 	recheck func(ctx context.Context, name string)
 
 	current  atomic.Pointer[snapshot]
-	standIn  atomic.Pointer[standIn]        // nil: there is none
-	document atomic.Pointer[mergedDocument] // of OpenAPI v2, the last one
+	standIn  atomic.Pointer[standIn]        // nil: none
+	document atomic.Pointer[mergedDocument] // the latest OpenAPI v2
 
 	mu       sync.Mutex
 	checking map[string]bool // names of those that a request is checking
 }
 
-// snapshot has the APIServices that point to a Service, as of a revision.
+// snapshot has the APIServices with a Service at a revision.
 type snapshot struct {
 	revision int64
 	standIn  *standIn
 	servers  map[string]*Server // by the name of the APIService
 }
 
-// New makes a registry that is empty until it is refreshed.
+// New returns a registry that is empty until Refresh.
 func New(s *store.Store, c Objects, n Network) *Registry {
 	r := &Registry{store: s, objects: c, network: n, recheck: func(context.Context, string) {}, checking: map[string]bool{}}
 	r.current.Store(&snapshot{})
 	return r
 }
 
-// Recheck has a function called for each request to a server that has not answered. The function has to bring the condition of the
-// APIService of that name up to date. Recheck must be called before the first request.
+// Recheck sets a function that is called for each request to a server that has not answered. It must update the
+// condition of the APIService with the name. Call Recheck before the first request.
 func (r *Registry) Recheck(recheck func(ctx context.Context, name string)) { r.recheck = recheck }
 
-// Server is another API server, which serves one version of a group.
+// Server is another API server for one version of a group.
 type Server struct {
 	APIService *apiregistrationv1.APIService
 	registry   *Registry
@@ -89,19 +88,19 @@ type Server struct {
 	transport  func() (*http.Transport, error)
 }
 
-// resource is that of APIServices.
+// resource returns the resource of APIServices.
 func (r *Registry) resource() *resource.Resource {
 	return r.objects.Registry().Resource(apiregistrationv1.GroupName, "apiservices")
 }
 
-// PointsToService reports whether the text of an APIService names a Service.
+// PointsToService reports whether the JSON of an APIService has a Service.
 func PointsToService(text string) bool {
-	// Most do not, which the first check finds out quickly.
+	// Most do not, which the first check finds quickly.
 	return strings.Contains(text, `"service":{`) && gjson.Get(text, "spec.service").IsObject()
 }
 
-// Refresh brings the registry up to date with the store. If several goroutines call it at
-// once, the newest APIServices win, and none of them waits.
+// Refresh updates the registry from the store. If several goroutines call it, the newest APIServices win, and none of
+// them waits.
 func (r *Registry) Refresh() error {
 	for {
 		former, in := r.current.Load(), r.standIn.Load()
@@ -133,8 +132,7 @@ func (r *Registry) Refresh() error {
 	}
 }
 
-// server makes the server of a record. It keeps the connections of the former one if the spec
-// is still the same.
+// server returns the server of a record. It keeps the connections of the former one if the spec has not changed.
 func (r *Registry) server(former *snapshot, record store.Record) (*Server, error) {
 	previous := former.servers[r.resource().NameOf(record.Key)]
 	if former.standIn != nil && previous == former.standIn.server {
@@ -171,17 +169,16 @@ func (s *Server) closeIdle() {
 	}
 }
 
-// Close closes idle connections. Those of requests end with the requests.
+// Close closes idle connections. Connections in use end with their requests.
 func (r *Registry) Close() { r.current.Load().release(&snapshot{}) }
 
-// newTransport makes the transport to a server. Its certificate has to be that of the service
-// NAME.NAMESPACE.svc.
+// newTransport returns the transport to a server. The server's certificate must be for NAME.NAMESPACE.svc.
 func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, error) {
 	config, err := transport.TLSConfigFor(&transport.Config{TLS: transport.TLSConfig{
 		Insecure:   a.Spec.InsecureSkipTLSVerify,
 		ServerName: a.Spec.Service.Name + "." + a.Spec.Service.Namespace + ".svc",
 		CAData:     a.Spec.CABundle,
-		// Each connection has the certificate of its time.
+		// Each new connection gets the current certificate.
 		GetCertHolder: &transport.GetCertHolder{GetCert: func() (*tls.Certificate, error) { return n.ClientCertificate(), nil }},
 	}})
 	if err != nil {
@@ -193,7 +190,7 @@ func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, 
 	}, nil
 }
 
-// Servers returns the servers of all APIServices that point to a Service, by name.
+// Servers returns the servers of all APIServices with a Service, sorted by name.
 func (r *Registry) Servers() []*Server {
 	servers := r.current.Load().servers
 	if len(servers) == 0 {
@@ -207,7 +204,7 @@ func (r *Registry) Servers() []*Server {
 	return sorted
 }
 
-// Serves returns the other server that serves a path, or nil if this one does.
+// Serves returns the other server for a path; nil: this one serves it.
 func (r *Registry) Serves(path string) *Server {
 	servers := r.current.Load().servers
 	if len(servers) == 0 {
@@ -242,8 +239,8 @@ func (r *Registry) APIServicesOf(namespace, service string) []string {
 	return names
 }
 
-// Registered returns all APIServices, with that of a server that stands in, by name, with what discovery needs: the name, the
-// version and its priority.
+// Registered returns all APIServices, including that of StandIn, sorted by name, with the fields for discovery: the
+// name, the version and its priority.
 func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 	under := r.resource()
 	list, err := r.store.List(under.Prefix, store.ListOptions{})

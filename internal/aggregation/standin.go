@@ -7,15 +7,15 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// standIn is a server that serves a version of the API as long as no APIService has another server do so.
+// standIn is a server for a version of the API without an APIService of its own.
 type standIn struct {
 	server *Server
-	// standsFor reports whether the server answers in the place of the one that an APIService of its name points to.
+	// standsFor reports whether the server takes the place of the service of an existing APIService.
 	standsFor func(*apiregistrationv1.ServiceReference) bool
 }
 
-// StandIn has the service of an APIService serve the version of the API that it names, without an object: as long as no APIService of this
-// name exists, and while one exists that points to a service for which standsFor returns true. end ends that.
+// StandIn forwards the version of the API in a to the service in a, until end is called, although the APIService a is
+// not stored. It has no effect while an APIService with the name exists, unless standsFor returns true for its service.
 func (r *Registry) StandIn(a *apiregistrationv1.APIService, standsFor func(*apiregistrationv1.ServiceReference) bool) (end func(), err error) {
 	a = a.DeepCopy()
 	a.Status.Conditions = []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}
@@ -24,12 +24,12 @@ func (r *Registry) StandIn(a *apiregistrationv1.APIService, standsFor func(*apir
 	r.standIn.Store(&standIn{s, standsFor})
 	return func() {
 		r.standIn.Store(nil)
-		_ = r.Refresh() // an error: the store is closed
+		_ = r.Refresh() // fails only if the store is closed
 		s.closeIdle()
 	}, r.Refresh()
 }
 
-// answering returns the server that answers for one: itself, or the one that stands in.
+// answering returns the server itself, or the standIn that takes its place.
 func (s *Server) answering() *Server {
 	if in := s.registry.standIn.Load(); in != nil && in.standsInFor(s.APIService) {
 		return in.server
@@ -37,7 +37,7 @@ func (s *Server) answering() *Server {
 	return s
 }
 
-// standsInFor reports whether the server stands in for that of an APIService.
+// standsInFor reports whether the server takes the place of that of an APIService.
 func (s *standIn) standsInFor(a *apiregistrationv1.APIService) bool {
 	return s.server.APIService.Name == a.Name && s.server.APIService != a && s.standsFor(a.Spec.Service)
 }

@@ -21,13 +21,11 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Log is a log of the requests to a server: what kube-apiserver writes with its flags
-// --audit-policy-file and --audit-log-path.
+// Log is the audit log of a server, as kube-apiserver writes it with its flags --audit-policy-file and --audit-log-path.
 type Log struct {
 	// Policy selects which requests are logged, and at which level.
 	Policy *auditinternal.Policy
-	// To receives the events, each as a line of JSON, before the answer of their request leaves
-	// the server.
+	// To receives the events, each as a line of JSON, before the response to their request is sent.
 	To io.Writer
 }
 
@@ -38,7 +36,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	to      io.Writer
-	started map[types.UID]bool // watches of which the log has the beginning
+	started map[types.UID]bool // watches whose start is in the log
 }
 
 func newWriter(l *Log) *writer {
@@ -48,7 +46,7 @@ func newWriter(l *Log) *writer {
 	return &writer{policy: policy.NewPolicyRuleEvaluator(l.Policy), to: l.To, started: map[types.UID]bool{}}
 }
 
-// write writes what the policy wants of an event.
+// write writes the part of an event that the policy selects.
 func (l *writer) write(e *auditinternal.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +63,7 @@ func (l *writer) write(e *auditinternal.Event) error {
 	return l.line(e)
 }
 
-// received makes the event of the stage RequestReceived.
+// received returns the event of the stage RequestReceived.
 func received(e *auditinternal.Event) *auditinternal.Event {
 	r := e.DeepCopy()
 	r.Stage, r.StageTimestamp = auditinternal.StageRequestReceived, e.RequestReceivedTimestamp
@@ -116,7 +114,7 @@ func attributesOf(e *auditinternal.Event) authorizer.Attributes {
 	return a
 }
 
-// withoutPatches leaves out what webhooks have patched, which is a part of the request.
+// withoutPatches removes annotations with the patches of webhooks, which are part of the request.
 func withoutPatches(annotations map[string]string) map[string]string {
 	isPatch := func(key, _ string) bool { return strings.HasPrefix(key, mutating.PatchAuditAnnotationPrefix) }
 	kept := maps.Clone(annotations)
@@ -132,7 +130,7 @@ func withoutManagedFields(obj *runtime.Unknown) *runtime.Unknown {
 	}
 	var content map[string]any
 	if err := utiljson.Unmarshal(obj.Raw, &content); err != nil {
-		return obj // a patch that is a list has none
+		return obj // a JSON patch is a list
 	}
 	items, _ := content["items"].([]any)
 	for _, one := range append(items, content) {

@@ -11,29 +11,29 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A Trail keeps the newest events, up to this number and this size of the objects in them.
+// The bounds of a Trail: the number of events, and the bytes of the objects in them.
 const (
 	maxEvents = 10_000
 	maxBytes  = 64 << 20
 )
 
-// Trail has the audit events of a server: what upstream's audit filter would write to its
-// log, with one level for all requests and without the stage RequestReceived. It is safe for concurrent use.
+// Trail has the audit events of a server, as upstream's audit filter would log them with one level for all requests and
+// without the stage RequestReceived. It is safe for concurrent use.
 type Trail struct {
-	// Level is the level of the events. It must not change.
+	// Level is the level of the events. It must not be changed.
 	Level auditinternal.Level
 
-	keeps bool    // Events has the events
-	log   *writer // nil: there is none
+	keeps bool    // Events returns the events
+	log   *writer // nil: none
 	now   func() time.Time
 
 	mu     sync.Mutex
 	events []auditv1.Event
-	bytes  int // of the objects in them
+	bytes  int // of the objects in events
 }
 
-// New returns a Trail, or nil if neither events nor a log are configured. Events for a log
-// have the highest level, because its policy is applied only when the request is complete.
+// New returns a Trail; nil if neither events nor a log are configured. Events for a log have the highest level, because
+// its policy is applied when the request is complete.
 func New(level auditinternal.Level, log *Log, now func() time.Time) *Trail {
 	if level == "" {
 		level = auditinternal.LevelNone
@@ -48,9 +48,9 @@ func New(level auditinternal.Level, log *Log, now func() time.Time) *Trail {
 	return t
 }
 
-// Events returns the newest audit events: up to 10,000, with up to 64 MiB
-// of objects. They are in the order in which the requests were answered. The event of a
-// request is there before its answer leaves the server. A nil Trail, and one that only writes a log, has none.
+// Events returns the newest audit events, up to 10,000 with up to 64 MiB of objects, in the order in which the requests
+// were answered. It has the event of a request before the response is sent. A nil Trail, and one that only writes a log,
+// has none.
 func (t *Trail) Events() []auditv1.Event {
 	if t == nil || !t.keeps {
 		return nil
@@ -64,8 +64,8 @@ func (t *Trail) Events() []auditv1.Event {
 	return events
 }
 
-// ProcessEvents implements audit.Sink. It stamps events with the time of the cluster; upstream
-// has stamped them with that of the process.
+// ProcessEvents implements audit.Sink. It sets the times of events by the clock of the cluster; upstream has set them by
+// that of the process.
 func (t *Trail) ProcessEvents(events ...*auditinternal.Event) bool {
 	for _, event := range events {
 		stamped := *event
@@ -90,7 +90,7 @@ func (t *Trail) ProcessEvents(events ...*auditinternal.Event) bool {
 	return true
 }
 
-// add adds an event, and forgets the oldest if there are too many.
+// add adds an event, and drops the oldest ones beyond the bounds.
 func (t *Trail) add(e auditv1.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

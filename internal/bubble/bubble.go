@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Inside reports whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform,
-// the time has no monotonic reading. Round(0) removes that reading, so it changes the time only outside.
+// Inside reports whether the caller runs in a testing/synctest bubble. Only times in a bubble have no monotonic reading,
+// on every platform. Round(0) removes that reading, so it changes the time only outside of bubbles.
 func Inside() bool {
 	now := time.Now()
 	return now == now.Round(0)
 }
 
-// IsOuter reports whether a test, which code in a bubble uses, is one outside of the bubble, such as the one that synctest.Test
-// was called with. Package testing refuses the Deadline of the test of a bubble, and of no other. A type that wraps a test and
-// does not have the method counts as the test of the bubble.
+// IsOuter reports whether t, used by code in a bubble, belongs to a test outside of the bubble, such as the test that
+// has called synctest.Test. Deadline panics only for the test of a bubble. A type without this method is treated as the
+// test of the bubble.
 func IsOuter(t testing.TB) (outer bool) {
 	with, ok := t.(interface{ Deadline() (time.Time, bool) })
 	if !ok || !Inside() {

@@ -2,14 +2,15 @@ package bubble
 
 import "sync"
 
-// driven are the bubbles whose time passes as something outside says.
+// driven has the bubbles whose time something outside advances.
 var driven struct {
 	mu      sync.Mutex
 	bubbles map[string]bool
 }
 
-// Drive says that something outside of the bubble of the caller lets its time pass, until stop is called: that its time stands still is no
-// mistake, so that it is not watched, and its clusters have no sockets. Outside of a bubble, Drive does nothing.
+// Drive declares that something outside of the caller's bubble advances its time, until stop is called. Time that stands
+// still is then not a mistake, so the bubble is not watched, and its clusters have no sockets. Outside of a bubble,
+// Drive does nothing.
 func Drive() (stop func()) {
 	number := current()
 	if number == "" {
@@ -36,10 +37,11 @@ func Driven() bool {
 	return number != "" && driven.bubbles[number]
 }
 
-// Number names the bubble of the caller. It is empty outside of bubbles.
+// Number returns the number of the caller's bubble. It is empty outside of bubbles.
 func Number() string { return current() }
 
-// current returns the number of the bubble of the caller. It is empty outside of bubbles, and if the format of stacks has changed.
+// current returns the number of the caller's bubble. It is empty outside of bubbles, and if the format of stacks has
+// changed.
 func current() string {
 	if !Inside() {
 		return ""

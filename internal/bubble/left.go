@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// leftBehind are the usual goroutines that wait for ever when a test ends. The first whose text is in the stack of one is what is left.
+// leftBehind has the usual goroutines that wait forever when a test ends. The first entry whose text is in the stack of
+// a goroutine is the mistake.
 var leftBehind = []struct{ stack, mistake string }{
 	{"controller-runtime/pkg/", "a manager or a cache of controller-runtime is never stopped: start it with t.Context(), or run it with controllerruntime.Run"},
 	{"k8s.io/client-go/tools/cache.", "an informer is never stopped: start it with the context of the test, as factory.Start(t.Context().Done())"},
@@ -13,9 +14,10 @@ var leftBehind = []struct{ stack, mistake string }{
 	{"k8s.io/client-go/util/workqueue.", "a queue is never shut down: write defer queue.ShutDown()"},
 }
 
-// Left says what waits for ever in the bubble of the caller, which is the goroutine of a test that ends, with its stack. It is empty if nothing does that is known, and if
-// another watched cluster is there, which the test still ends. It is for the end of a test: the runtime ends a bubble in which goroutines wait with a text that does not say what to do.
-// Left lets a millisecond of the bubble's time pass, so that what is about to end has ended.
+// Left returns a known mistake because of which a goroutine of the caller's bubble waits forever, with its stack. It is
+// for the goroutine of a test at its end, because the runtime's own error does not say what to do. The result is empty
+// without such a goroutine, and if the bubble has another watched cluster, which the test still has to close. Left
+// sleeps for a millisecond of the bubble's time, so that goroutines which are about to end have ended.
 func Left() (mistake, stack string) {
 	own := goroutineHeader.FindStringSubmatch(stacks(false))
 	if own == nil || !Inside() {

@@ -2,8 +2,8 @@ package bubble
 
 import "strings"
 
-// mistakes are the usual reasons why the time of a bubble stands still. The first whose text is in the stack of the
-// blocked goroutine is the reason.
+// mistakes has the usual reasons why the time of a bubble stands still. The first entry whose text is in the stack of
+// the blocked goroutine applies.
 var mistakes = []struct{ stack, mistake string }{
 	{"controller-runtime/pkg/metrics/server.",
 		"a manager serves metrics on a socket: write ctrl.Options{Metrics: metricsserver.Options{BindAddress: \"0\"}}"},
@@ -11,7 +11,7 @@ var mistakes = []struct{ stack, mistake string }{
 		"a manager serves webhooks on a socket: run it with controllerruntime.Run and fakecluster.WithWebhookPaths(folder), or write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()) and replace the server by one whose Start waits for its context"},
 	{"controller-runtime/pkg/manager.(*Server)",
 		"a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: \"0\", PprofBindAddress: \"0\"}"},
-	{"[sync.", "a goroutine waits for a lock, and no goroutine of the test binary runs that could release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: " +
+	{"[sync.", "a goroutine waits for a lock, and no running goroutine can release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: " +
 		"do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test"},
 	{"os.(*Process).", "a goroutine waits for another process, which has real time: run it before synctest.Test"},
 	{"[syscall", "a goroutine waits in a call of the operating system: do that before synctest.Test"},
@@ -32,7 +32,7 @@ var mistakes = []struct{ stack, mistake string }{
 	{"[select", "a goroutine waits for a channel that was created outside of the bubble: create it in the function of synctest.Test"},
 }
 
-// Mistake names in one sentence why time stands still, and what to write instead.
+// Mistake returns a sentence with the reason why time stands still, and what to write instead.
 func (b Blocked) Mistake() string {
 	const still = "time in the synctest bubble stands still, because "
 	for _, m := range mistakes {

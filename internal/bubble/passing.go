@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// passingChecks is how many checks in a row have to find that a bubble does nothing while its time passes.
+	// passingChecks is the number of consecutive checks that must find that a bubble does nothing while its time passes.
 	passingChecks = 10
-	// passingPauses is in how many of them its time has passed.
+	// passingPauses is the number of these checks in which its time must have passed.
 	passingPauses = 2
-	// longestPause ends the timers of a bubble that has nothing else to wait for, so that the runtime reports its deadlock.
+	// longestPause is the pause after which the watch sets no further timer, so that the runtime reports the deadlock of
+	// a bubble that waits for nothing else.
 	longestPause = 100 * 365 * 24 * time.Hour
 )
 
@@ -24,16 +25,16 @@ type passing struct {
 	work    func() int64
 	endless func(time.Duration, string)
 
-	idle   atomic.Int64 // how long nothing was done, in the bubble's time
-	pauses atomic.Int64 // how often that was found
+	idle   atomic.Int64 // how long the bubble has done nothing, in its time
+	pauses atomic.Int64 // number of pauses in which it has done nothing
 
 	mu    sync.Mutex
 	timer *time.Timer
 	ended bool
 
-	done           int64 // what work returned at the last check
-	seen           int64 // pauses then
-	checks, passed int   // in a row that found that nothing was done, and those that found that time had passed
+	done           int64 // the result of work at the last check
+	seen           int64 // pauses at the last check
+	checks, passed int   // consecutive checks that found that nothing was done, and those of them in which time had passed
 }
 
 var passings struct {
@@ -41,11 +42,13 @@ var passings struct {
 	watched []*passing
 }
 
-// WatchPassing watches the bubble of the caller until stop is called. endless is called at most once, outside of the bubble, if nothing is done in the
-// bubble while its time passes and the real time, too: a loop that sleeps until something happens that never does. work returns a number that changes
-// when something is done; it is called in the bubble and outside, so it must not use channels of the bubble. look is called in the bubble, before work. pause is how much time of the bubble has to pass before that is looked at. endless gets how long nothing was done,
-// and the stack of the goroutine of the test. If a bubble is watched several times, the first one counts until its stop. Outside of a bubble, WatchPassing does
-// nothing.
+// WatchPassing watches the caller's bubble until stop is called. It calls endless at most once, outside of the bubble,
+// if the bubble does nothing while its time and the real time pass: a loop that sleeps until something happens that
+// never does. work returns a number that changes when the bubble does something. It is called in the bubble and outside,
+// so it must not use channels of the bubble. look is called in the bubble, before work. pause is the time of the bubble
+// between the first two checks. endless gets how long the bubble has done nothing, and the stack of the test's
+// goroutine. If a bubble is watched several times, only the first watch is active, until its stop. Outside of a bubble,
+// WatchPassing does nothing.
 func WatchPassing(pause time.Duration, look func(), work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
 	number := current()
 	if number == "" || Driven() {
@@ -67,8 +70,8 @@ func WatchPassing(pause time.Duration, look func(), work func() int64, endless f
 	}
 }
 
-// wait looks after a pause whether something was done. Each pause without is twice as long as the last, so that a bubble which only waits for these is
-// in a deadlock soon.
+// wait checks after a pause whether the bubble has done something. If not, the next pause is twice as long, so that a
+// bubble that only waits for these is soon in a deadlock.
 func (p *passing) wait(first, pause, idle time.Duration, done int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +105,7 @@ func checkPassing() {
 			continue
 		}
 		stack := stackOfTest(p.bubble)
-		if stack == "" && p.checks < 2*passingChecks { // the runtime shows no stack of a goroutine that leaves a call of the system
+		if stack == "" && p.checks < 2*passingChecks { // the runtime has no stack of a goroutine that returns from a system call
 			continue
 		}
 		passings.mu.Lock()
@@ -115,7 +118,7 @@ func checkPassing() {
 	}
 }
 
-// check reports whether nothing is done while time passes.
+// check reports whether the bubble does nothing while its time passes.
 func (p *passing) check() bool {
 	done, pauses := p.work(), p.pauses.Load()
 	if done != p.done {
@@ -130,7 +133,8 @@ func (p *passing) check() bool {
 	return p.checks >= passingChecks && p.passed >= passingPauses
 }
 
-// stackOfTest returns the stack of the goroutine that runs the test of a bubble; empty: it has ended, or the runtime cannot show it now.
+// stackOfTest returns the stack of the goroutine that runs the test of a bubble; empty: it has ended, or the runtime
+// does not have it now.
 func stackOfTest(bubble string) string {
 	for stack := range strings.SplitSeq(stacks(true), "\n\n") {
 		if header := goroutineHeader.FindStringSubmatch(stack); header != nil && header[3] == bubble && strings.Contains(stack, "\ntesting.tRunner(") &&

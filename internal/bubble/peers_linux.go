@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// peers returns " at ADDRESS" for the addresses that sockets of this process are connected to, and an empty text if there are none.
+// peers returns " at ADDRESS" for the addresses to which sockets of this process are connected; empty: none.
 func peers() string {
 	own := map[string]bool{} // the numbers of sockets
 	descriptors, _ := filepath.Glob("/proc/self/fd/*")
@@ -40,7 +40,7 @@ func peers() string {
 			}
 		}
 	}
-	remote = slices.DeleteFunc(remote, func(to string) bool { return served[local[to]] }) // the other end
+	remote = slices.DeleteFunc(remote, func(to string) bool { return served[local[to]] }) // both ends are in this process
 	slices.Sort(remote)
 	if remote = slices.Compact(remote); len(remote) == 0 {
 		return ""
@@ -48,7 +48,7 @@ func peers() string {
 	return " at " + strings.Join(remote, " or ")
 }
 
-// address returns an address of the tables of the kernel, which has words in the order of bytes of the machine.
+// address converts an address in the kernel's tables, whose words have the byte order of the machine.
 func address(text string) string {
 	ip, port, _ := strings.Cut(text, ":")
 	bytes, err := hex.DecodeString(ip)

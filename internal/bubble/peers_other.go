@@ -2,5 +2,5 @@
 
 package bubble
 
-// peers returns nothing: only Linux tells which connections a process has.
+// peers returns nothing: only on Linux can a process list its connections.
 func peers() string { return "" }

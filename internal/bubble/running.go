@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// runningChecks is how many checks have to find that a goroutine runs.
+	// runningChecks is the number of checks that must find that a goroutine runs.
 	runningChecks = 20
-	// runningMiss is how many of them a check takes off that finds the goroutine in a system call, or waiting for another goroutine, as when it logs.
+	// runningMiss is the number of checks that are subtracted if a check finds the goroutine in a system call or waiting
+	// for another goroutine, as when it logs.
 	runningMiss = 4
 )
 
@@ -17,16 +18,17 @@ const (
 type loopWatch struct {
 	bubble string
 	found  func(stack string, first bool)
-	checks map[string]int // that have found a goroutine, by its number
-	told   bool           // found was called
+	checks map[string]int // number of checks that have found a goroutine running, by its number
+	told   bool           // found has been called
 }
 
-// outsideHeader finds the number and the state of a goroutine that is in no bubble.
+// outsideHeader matches the number and the state of a goroutine outside of bubbles.
 var outsideHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*)\]:`)
 
-// WatchRunning watches the bubble of the caller until stop is called, if Watch does, too. found is called, outside of the bubble, whenever twenty checks find that a goroutine of the
-// bubble runs, none that it sleeps, and the number of Watch has not changed meanwhile: it loops, or computes something. If a bubble is watched several times, the function of each is
-// called with the same stack. first is true for one of all these calls: for the last function, when it is called first.
+// WatchRunning watches the caller's bubble until stop is called, if Watch does, too. It calls found, outside of the
+// bubble, whenever twenty checks find that a goroutine of the bubble runs, none finds that it sleeps, and the number of
+// Watch has not changed meanwhile: it loops, or computes something. If a bubble is watched several times, each function
+// is called with the same stack. first is true for only one of all these calls: the first call of the last function.
 func WatchRunning(found func(stack string, first bool)) (stop func()) {
 	number := current()
 	if number == "" || Driven() {
@@ -43,7 +45,7 @@ func WatchRunning(found func(stack string, first bool)) (stop func()) {
 	}
 }
 
-// checkRunning counts the goroutines that run, and returns what to call.
+// checkRunning counts the running goroutines, and returns the functions to call.
 func (ws *watches) checkRunning(text string) (reports []func()) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -65,12 +67,12 @@ func (ws *watches) checkRunning(text string) (reports []func()) {
 	return reports
 }
 
-// check counts the goroutines that run, and returns the stack of one that has no pause.
+// check counts the running goroutines, and returns the stack of one that never pauses.
 func (r *loopWatch) check(text string) (found string) {
 	checks := map[string]int{}
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
-		if header == nil { // the runtime takes a goroutine out of its bubble while it helps the garbage collector
+		if header == nil { // the runtime removes a goroutine from its bubble while it helps the garbage collector
 			if header = outsideHeader.FindStringSubmatch(stack); header == nil || r.checks[header[1]] == 0 {
 				continue
 			}
@@ -98,7 +100,7 @@ func (r *loopWatch) check(text string) (found string) {
 	return found
 }
 
-// worked says that a bubble has done something since the last check.
+// worked records that bubbles have done something since the last check.
 func (ws *watches) worked(bubbles map[string]bool) {
 	for _, r := range ws.running {
 		if bubbles[r.bubble] {

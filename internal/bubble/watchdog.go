@@ -15,12 +15,14 @@ import (
 const (
 	// checkPeriod is the real time between two checks.
 	checkPeriod = time.Second
-	// enoughChecks is how many checks in a row have to find the same goroutine.
+	// enoughChecks is the number of consecutive checks that must find the same goroutine.
 	enoughChecks = 3
-	// lockChecks and callChecks are how many it takes for one that waits for a lock, and for one in a call of the system, which may end.
+	// lockChecks and callChecks are the numbers for a goroutine that waits for a lock, and for one in a system call,
+	// which may end.
 	lockChecks = 10
 	callChecks = 30
-	// endedChecks is how many checks let a bubble end whose watch has ended, before one reads the stacks for it.
+	// endedChecks is the number of checks after the end of a watch before stacks are read for its bubble, which is given
+	// time to end.
 	endedChecks = 4
 )
 
@@ -30,7 +32,7 @@ type Blocked struct {
 	Stack string
 
 	number string
-	checks int // how many have to find it
+	checks int // the number of checks that must find it
 }
 
 // watch is a bubble that is watched.
@@ -38,16 +40,16 @@ type watch struct {
 	bubble  string
 	work    func() int64 // nil: none
 	blocked func(Blocked)
-	done    int64 // what work returned at the last check
+	done    int64 // the result of work at the last check
 	last    Blocked
-	checks  int // in a row that found last
+	checks  int // consecutive checks that found last
 	ended   bool
 	since   int // checks since it has ended
 }
 
 // watches are the watched bubbles of the process.
 type watches struct {
-	checking sync.Mutex // held during a check: that of a test may come while the one of each second goes on
+	checking sync.Mutex // held during a check: a test may call Check during the check of each second
 
 	mu      sync.Mutex
 	bubbles []*watch
@@ -63,8 +65,8 @@ func init() {
 	}
 }
 
-// startSignals starts the goroutines of package os/signal. The first signal.Notify of the process starts them, and in a bubble they
-// would belong to it: the test hangs, or the process ends.
+// startSignals starts the goroutines of package os/signal. The first signal.Notify of the process starts them; if that
+// were in a bubble, they would belong to it, and the test would hang or the process end.
 func startSignals() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
@@ -79,18 +81,18 @@ func checkForever() {
 	})
 }
 
-// Watch watches the bubble of the caller until stop is called. blocked is called at most once, outside of the
-// bubble, if the bubble's time does not advance: three checks in a row find the same goroutine waiting in the same place for
-// something outside of the bubble, and no goroutine of the bubble that runs. work returns a number that changes when
-// the bubble does something; a check that finds another number reads no stacks, which stops all goroutines. If work is nil,
-// each check reads them. If a bubble is watched several times, it has done something if one of the numbers has changed, and
-// only the first function is called. Outside of a bubble, Watch does nothing.
+// Watch watches the caller's bubble until stop is called. It calls blocked at most once, outside of the bubble, if the
+// bubble's time does not advance: three consecutive checks find the same goroutine waiting in the same place for
+// something outside of the bubble, and no running goroutine of the bubble. work returns a number that changes when the
+// bubble does something; a check that finds another number does not read stacks, which would stop all goroutines. If
+// work is nil, each check reads them. If a bubble is watched several times, it has done something if any of the numbers
+// has changed, and only the first function is called. Outside of a bubble, Watch does nothing.
 //
-// It is called, too, if the goroutines of the bubble wait for a lock, and no goroutine of the process runs that could release it, or for a
-// call of the system that takes half a minute.
+// It also calls blocked if the goroutines of the bubble wait for a lock that no running goroutine can release, or for a
+// system call that takes half a minute.
 //
-// stop says that the work is done. The bubble is watched until its last goroutine has ended, because one that still waits for
-// something outside would keep it for ever: work is not called anymore, but blocked may be.
+// After stop, work is no longer called. But the bubble is watched until its last goroutine has ended, and blocked may be
+// called, because a goroutine that waits for something outside would keep the bubble forever.
 //
 // Bubbles are checked in test binaries, every second of real time.
 func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
@@ -155,7 +157,7 @@ func Check() {
 	}
 }
 
-// check compares the stacks of all goroutines with those of the last check, and returns what to call.
+// check compares the stacks of all goroutines with those of the last check, and returns the functions to call.
 func (ws *watches) check(text string) (reports []func()) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -184,12 +186,11 @@ func (ws *watches) check(text string) (reports []func()) {
 	return reports
 }
 
-// goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.
+// goroutineHeader matches the number, the state and the bubble of a goroutine in the first line of its stack.
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
-// blockedOutside returns a goroutine of a bubble whose waiting stops the time of the bubble. It returns none if another
-// goroutine of the bubble runs, helps the garbage collector, or waits for a lock: the owner of the lock runs, perhaps in
-// another bubble.
+// blockedOutside returns a goroutine of a bubble that waits for something outside. It returns none if another goroutine
+// of the bubble runs, helps the garbage collector, or waits for a lock whose owner may run, perhaps in another bubble.
 func blockedOutside(text, bubble string) (found Blocked) {
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
@@ -208,8 +209,8 @@ func blockedOutside(text, bubble string) (found Blocked) {
 	return found
 }
 
-// stuckInside returns a goroutine of a bubble that waits for a lock, if no goroutine of the process runs that could release it, or that is in a call of
-// the operating system. It returns none if another goroutine of the bubble may go on.
+// stuckInside returns a goroutine of a bubble that waits for a lock, if no running goroutine can release it, or that is
+// in a system call. It returns none if another goroutine of the bubble may continue.
 func stuckInside(text, bubble string) (found Blocked) {
 	idle := true // outside of the bubble
 	for i, stack := range strings.Split(text, "\n\n") {
@@ -238,7 +239,7 @@ func stuckInside(text, bubble string) (found Blocked) {
 	return found
 }
 
-// busy matches a goroutine that runs, or may go on by itself.
+// busy matches a goroutine that runs, or may continue by itself.
 var busy = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[(?:running|runnable|syscall|preempted|copystack|sleep|GC )`)
 
 // blockedAt returns a goroutine without the duration of its waiting.
@@ -249,7 +250,7 @@ func blockedAt(number, stack, since string) Blocked {
 	return Blocked{strings.TrimSpace(stack), number, enoughChecks}
 }
 
-// stacks returns the stack of this goroutine, or of all.
+// stacks returns the stack of the calling goroutine; with everyone, those of all goroutines.
 func stacks(everyone bool) string {
 	for size := 64 << 10; ; size *= 2 {
 		text := make([]byte, size)

@@ -222,7 +222,7 @@ func TestTheMistakeOfABlockedBubble(t *testing.T) {
 		{"a connection of a server", "[IO wait, synctest bubble 1]:\ninternal/poll.(*FD).Read(0x1)\nnet/http.(*connReader).Read(0x1)\nnet/http.(*conn).serve(0x1)",
 			`a server has a connection` + peers() + `. If it is one of the test, such as one of httptest: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService`},
 		{"a lock", "[sync.Mutex.Lock, synctest bubble 1]:\nmain.main()",
-			`a goroutine waits for a lock, and no goroutine of the test binary runs that could release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test`},
+			`a goroutine waits for a lock, and no running goroutine can release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test`},
 		{"another process", "[syscall, synctest bubble 1]:\nos.(*Process).pidfdWait(0x1)\nos/exec.(*Cmd).Wait(0x1)",
 			`a goroutine waits for another process, which has real time: run it before synctest.Test`},
 		{"a call of the system", "[syscall, synctest bubble 1]:\nsyscall.Flock()",

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ID identifies a text, or several, by a hash.
+// ID is the hash of one or several texts.
 type ID [sha256.Size]byte
 
 // NewID returns the ID of several texts together. The texts "a" and "b" have another ID than
@@ -21,16 +21,15 @@ func NewID(parts ...string) ID {
 	return ID(h.Sum(nil))
 }
 
-// Cache keeps values by the text or the value that they were made from, up to a total weight. Beyond that it
-// evicts the values that were used longest ago. It is safe for concurrent use.
+// Cache is an LRU cache with a limit on the total weight of its values. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
 
 	mu      sync.Mutex
 	weight  int
 	entries map[K]*list.Element
-	order   list.List               // of cached[K, V], the one used last is first
-	making  map[K]func() (V, error) // the calls of Make that have not returned
+	order   list.List               // of cached[K, V], the most recently used first
+	making  map[K]func() (V, error) // calls of Make in progress
 }
 
 type cached[K comparable, V any] struct {
@@ -39,14 +38,13 @@ type cached[K comparable, V any] struct {
 	weight int
 }
 
-// New makes a cache with a limit on the total weight of its values, in the unit that the
-// callers of Put use: bytes, or 1 for each value. A single value that is heavier than the
-// limit is kept until the next one comes.
+// New returns a cache with a limit on the total weight of its values, in the unit of the callers of Put: bytes, or 1 for
+// each value. A single value above the limit stays until the next one is added.
 func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}, making: map[K]func() (V, error){}}
 }
 
-// Get returns the value of a key, and reports whether there is one.
+// Get returns the value of a key. ok is false if there is none.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +56,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(cached[K, V]).value, true
 }
 
-// Make returns the value of a key. If there is none, it calls newValue and keeps what that returns, unless it is an error. Several
-// goroutines that want a value at the same time wait for one call, and all of them get its result.
+// Make returns the value of a key. If there is none, it calls newValue and stores the result, unless that is an error.
+// Concurrent calls for a key share one call of newValue and its result.
 func (c *Cache[K, V]) Make(key K, weight int, newValue func() (V, error)) (V, error) {
 	c.mu.Lock()
 	if e := c.entries[key]; e != nil {
@@ -70,7 +68,7 @@ func (c *Cache[K, V]) Make(key K, weight int, newValue func() (V, error)) (V, er
 	call := c.making[key]
 	if call == nil {
 		call = sync.OnceValues(func() (V, error) {
-			defer func() { // after Put, so that nobody who comes later makes the value again
+			defer func() { // after Put, so that later calls find the value
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				delete(c.making, key)
@@ -87,8 +85,7 @@ func (c *Cache[K, V]) Make(key K, weight int, newValue func() (V, error)) (V, er
 	return call()
 }
 
-// Put keeps a value and returns it. If there is a value already, it keeps and returns that
-// one, so that all callers have the same.
+// Put stores a value and returns it. If the key has a value, it returns that one, so that all callers share it.
 func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,13 +98,13 @@ func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	return value
 }
 
-// Replace keeps a value in place of the present one, for keys whose values change.
+// Replace stores a value in place of the current one.
 func (c *Cache[K, V]) Replace(key K, value V, weight int) {
 	c.ReplaceIf(key, value, weight, func(V, bool) bool { return true })
 }
 
-// ReplaceIf is Replace if the present value is still the one that the caller expects, and reports whether it is. ok is false if there is none. The
-// function must be fast.
+// ReplaceIf is Replace if expected returns true for the current value, and reports whether it did. ok is false if there
+// is no value. expected is called under the lock, so it must be fast.
 func (c *Cache[K, V]) ReplaceIf(key K, value V, weight int, expected func(present V, ok bool) bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +128,7 @@ func (c *Cache[K, V]) ReplaceIf(key K, value V, weight int, expected func(presen
 	return true
 }
 
-// trim drops the values that were used longest ago until the rest is within the limit.
+// trim drops the least recently used values until the others are within the limit.
 func (c *Cache[K, V]) trim() {
 	for c.weight > c.limit && c.order.Len() > 1 {
 		oldest := c.order.Remove(c.order.Back()).(cached[K, V])

@@ -23,7 +23,7 @@ type Cluster struct {
 	WithAdmissionPlugins      []string `json:"enableAdmissionPlugins,omitempty" scenario:"withAdmissionPlugins" flag:"enable-admission-plugins,commas" option:"WithAdmissionPlugins" doc:"admission plugins to turn on, by name"`
 	WithoutAdmissionPlugins   []string `json:"disableAdmissionPlugins,omitempty" scenario:"withoutAdmissionPlugins" flag:"disable-admission-plugins,commas" option:"WithoutAdmissionPlugins" doc:"admission plugins to turn off, by name"`
 	WithoutNamespaceLifecycle bool     `json:"withoutNamespaceLifecycle,omitempty" scenario:"withoutNamespaceLifecycle" flag:"without-namespace-lifecycle" option:"WithoutNamespaceLifecycle" doc:"allows objects in namespaces that do not exist"`
-	RuntimeConfig             []string `json:"runtimeConfig,omitempty" scenario:"runtimeConfig" flag:"runtime-config" option:"WithRuntimeConfig" doc:"versions of built-in kinds that are served or not, such as resource.k8s.io/v1beta2=true"`
+	RuntimeConfig             []string `json:"runtimeConfig,omitempty" scenario:"runtimeConfig" flag:"runtime-config" option:"WithRuntimeConfig" doc:"versions of built-in kinds to turn on or off, such as resource.k8s.io/v1beta2=true"`
 	LegacyAPIs                bool     `json:"legacyAPIs,omitempty" scenario:"legacyAPIs" flag:"legacy-apis" option:"WithLegacyAPIs" doc:"also serves definitions and policies in v1beta1"`
 
 	Seed                  *uint64          `json:"seed,omitempty" option:"WithSeed" doc:"makes uids and generated names repeatable; default: they are random"`
@@ -36,8 +36,8 @@ type Cluster struct {
 
 	Snapshot     string `json:"snapshot,omitempty" option:"WithSnapshot" path:"" doc:"a file with a snapshot to begin with"`
 	SnapshotData string `json:"snapshotData,omitempty" option:"WithSnapshot" doc:"a snapshot to begin with, in base64"`
-	DataFile     string `json:"dataFile,omitempty" option:"WithDataFile" path:"" doc:"a file that keeps the cluster"`
-	Fsync        string `json:"fsync,omitempty" doc:"when a write to dataFile is on the disk: always or second; default: always"`
+	DataFile     string `json:"dataFile,omitempty" option:"WithDataFile" path:"" doc:"a file in which the cluster is stored"`
+	Fsync        string `json:"fsync,omitempty" doc:"when dataFile is synced to the disk: always, with each write, or once a second; default: always"`
 }
 
 // IsZero reports whether no option is given. An empty list that is not nil counts as given.

@@ -34,12 +34,12 @@ func Options() []Option {
 	return options
 }
 
-// Value returns the option's value in a cluster, as a pointer: *bool, *[]string, or a pointer to another type.
+// Value returns a pointer to the option's value in a cluster: *bool, *[]string, or a pointer to another type.
 func (o Option) Value(c *Cluster) any {
 	return reflect.ValueOf(c).Elem().Field(o.index).Addr().Interface()
 }
 
-// AddFlags adds the flags of all options that have one. They set the fields of the cluster.
+// AddFlags adds the flags of all options with one. They set the fields of c.
 func AddFlags(flags *pflag.FlagSet, c *Cluster) {
 	for _, o := range Options() {
 		if o.Flag == "" {

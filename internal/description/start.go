@@ -88,7 +88,8 @@ func (c Cluster) snapshot() ([]byte, error) {
 	return nil, nil
 }
 
-// readSnapshot reads a snapshot in a regular file. A device has no end, and a FIFO blocks until something writes to it.
+// readSnapshot reads a snapshot from a regular file. It rejects devices, which may have no end, and FIFOs, which may
+// block.
 func readSnapshot(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

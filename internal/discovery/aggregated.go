@@ -25,29 +25,28 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// codecs encodes aggregated discovery. Servers of the pinned release no longer have v2beta1.
+// codecs encodes aggregated discovery. The current release no longer has v2beta1.
 var codecs = sync.OnceValue(func() serializer.CodecFactory {
 	scheme := kruntime.NewScheme()
 	utilruntime.Must(apidiscoveryv2.AddToScheme(scheme))
 	return serializer.NewCodecFactory(scheme)
 })
 
-// Foreign is a group version that an aggregated server serves.
+// Foreign is a group version of an aggregated server.
 type Foreign struct {
 	Group                          string
 	GroupPriority, VersionPriority int
 	Version                        apidiscoveryv2.APIVersionDiscovery
 }
 
-// ServeAggregated answers /api or /apis with everything below it in one document, if the client
-// prefers that form. foreign is called for what other servers serve.
+// ServeAggregated answers /api or /apis with aggregated discovery, if the client prefers that, and reports whether it
+// did. foreign returns the group versions of aggregated servers.
 func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Registry, foreign func() []Foreign) bool {
 	prefix := req.URL.Path
 	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
 		return false
 	}
-	// A client gets the plain document if it prefers that, or if it accepts none of the
-	// server's forms.
+	// A client gets the plain document if it prefers that, or if it accepts neither form.
 	media, _, err := negotiation.NegotiateOutputMediaType(req, codecs(), aggregatedOrPlain{})
 	if err != nil || media.Convert == nil {
 		return false
@@ -73,13 +72,13 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Regis
 type document struct {
 	*apidiscoveryv2.APIGroupDiscoveryList
 	tag     string
-	encoded sync.Map // texts, by the identifiers of encoders
+	encoded sync.Map // texts by the identifier of the encoder
 }
 
 func newDocument(list *apidiscoveryv2.APIGroupDiscoveryList) *document {
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // it consists of texts
+		panic(err) // texts can always be encoded
 	}
 	return &document{APIGroupDiscoveryList: list, tag: fmt.Sprintf("%X", sha512.Sum512(text))}
 }
@@ -101,8 +100,8 @@ func (d *document) CacheEncode(by kruntime.Identifier, encode func(kruntime.Obje
 	return err
 }
 
-// aggregatedOrPlain accepts the aggregated document and the plain one, to find out which of them
-// the client prefers. Upstream's restrictions accept only one.
+// aggregatedOrPlain accepts the aggregated document and the plain one, to determine which of them the client prefers.
+// Upstream's restrictions accept only one.
 type aggregatedOrPlain struct {
 	negotiation.EndpointRestrictions
 }
@@ -124,9 +123,8 @@ func aggregate(c *resource.Registry, core bool) *apidiscoveryv2.APIGroupDiscover
 		}
 		group := apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: g.Name}}
 		for _, name := range g.Versions {
-			// A version without resources is one of definitions that are not established. Unlike
-			// the lists of groups and versions, which follow from the APIServices that every
-			// definition has, this document leaves it out.
+			// A version without resources has only definitions that are not established. This document leaves it out,
+			// unlike the lists of groups and versions, which come from APIServices.
 			if served := aggregateResources(g, name); len(served) > 0 {
 				group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
 					Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: served,
@@ -140,7 +138,7 @@ func aggregate(c *resource.Registry, core bool) *apidiscoveryv2.APIGroupDiscover
 	return list
 }
 
-// merge adds the group versions of aggregated servers. They replace versions of the same name.
+// merge adds the group versions of aggregated servers. They replace versions with the same name.
 func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Registry, foreign []Foreign) {
 	if len(foreign) == 0 {
 		return

@@ -23,12 +23,12 @@ func ServeVersion(w http.ResponseWriter, req *http.Request) {
 	responsewriters.WriteRawJSON(http.StatusOK, release.Info(), w)
 }
 
-// ServeIndex answers / with the paths that answer.
+// ServeIndex answers / with the given paths.
 func ServeIndex(w http.ResponseWriter, paths []string) {
 	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
 }
 
-// Paths returns the paths that answer, sorted: those of discovery, and others.
+// Paths returns the served paths, sorted: those of discovery, and others.
 func Paths(c *resource.Registry, registered []*apiregistrationv1.APIService, others ...string) []string {
 	paths := append([]string{"/api", "/apis", "/apis/"}, others...)
 	for _, g := range c.Groups() {
@@ -50,8 +50,8 @@ func Paths(c *resource.Registry, registered []*apiregistrationv1.APIService, oth
 	return slices.Compact(paths)
 }
 
-// ServeCore answers /api and /api/v1. Their documents do not have an apiVersion, because they are older
-// than that rule.
+// ServeCore answers /api and /api/v1, and reports whether the path is one of these. For compatibility, their documents
+// have no apiVersion.
 func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Registry, parts []string) bool {
 	switch {
 	case parts[0] != "api":
@@ -70,9 +70,9 @@ func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Registry, p
 	return false
 }
 
-// Document returns the discovery document at the path of the given parts, or nil if there is
-// none. The groups below /apis and their versions are those of the APIServices, also if another server
-// serves them. A group without APIServices has a document, but is not among the groups.
+// Document returns the discovery document at the path with the given parts; nil: none. The groups and versions below
+// /apis come from APIServices, including those of other servers. A group without APIServices has a document, but is not
+// in the list of groups.
 func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:
@@ -84,7 +84,7 @@ func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, 
 			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
 			Groups:   []metav1.APIGroup{},
 		}
-		// There is no APIService for the group of APIServices, which comes first.
+		// The group of APIServices has no APIService, and comes first.
 		if g := c.Group(apiregistrationv1.GroupName); g != nil {
 			list.Groups = append(list.Groups, group(g.Name, g.Versions))
 		}
@@ -176,8 +176,8 @@ func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResourc
 	return resources
 }
 
-// storageVersionHash returns a hash of the storage version of a resource. Clients compare it to
-// notice that objects are now stored in another version.
+// storageVersionHash returns a hash of the storage version of a resource, with which clients detect a change of the
+// storage version.
 func storageVersionHash(r *resource.Resource) string {
 	if r.StorageVersionHash != "" {
 		return r.StorageVersionHash

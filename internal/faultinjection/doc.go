@@ -7,16 +7,20 @@
 //   - the filter after impersonation: [Engine.Strike] counts a request and returns what happens to it;
 //   - the verbs, for later effects: they get the [Struck] from the context;
 //   - each watch, which reads its events through a [Watch];
-//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not have its request; its error carries the name of the fault ([Behind]).
+//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not have its request; its
+//     error carries the name of the fault ([Behind]).
 //
 // # What always holds
 //
 //   - Without faults and without a [Hold], each of these places costs one atomic load, and a watch
 //     one uncontended lock for each batch of events.
-//   - The first active fault that matches a request strikes it, in the order of injection. Faults that only add latency strike in addition.
-//   - A fault counts only effects that have happened: a request whose write is rejected for another reason has not been cut after its commit.
+//   - The first active fault that matches a request strikes it, in the order of injection. Faults that only add latency
+//     strike in addition.
+//   - A fault counts only effects that have happened: a request whose write is rejected for another reason has not been
+//     cut after its commit.
 //   - Which requests a fault strikes depends only on its fields, the seed and the order of the matching requests.
-//   - A watch gets its events in the order of their revisions, each once, with any fault, and none after the change of its definition that ends it.
+//   - A watch gets its events in the order of their revisions, each once, with any fault, and none after the change of
+//     its definition that ends it.
 //   - Only faults of webhooks strike the writes of the server's own controllers.
 //
 // # Locks, in the order they are taken

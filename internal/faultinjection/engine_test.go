@@ -136,7 +136,7 @@ func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
 	if fault := e.FailConversion(schema.GroupResource{Resource: "pods"}); fault != "" {
 		t.Error(fault)
 	}
-	if text := conversion.Unfired(); text != "the fault never fired: conversions of deployments.apps: FailConversion (at most once); no conversion webhook was to be called" {
+	if text := conversion.Unfired(); text != "the fault never fired: conversions of deployments.apps: FailConversion (at most once); no conversion webhook was called for the resource" {
 		t.Error(text)
 	}
 	if fault := e.FailConversion(schema.GroupResource{Group: "apps", Resource: "deployments"}); fault != "FailConversion" {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// evaluator is the compiled part that policies of both kinds have in common. An expression that
-// does not compile is an error when it is evaluated.
+// evaluator is the compiled part that both kinds of policies have. Evaluating an expression that does not compile is an
+// error.
 type evaluator struct {
 	constraints *match
 	conditions  matchconditions.Matcher // nil if there are none
@@ -97,7 +97,7 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 type mutatingEvaluator struct {
 	evaluator
 	patchers []patch.Patcher
-	// compiler makes the context in which patchers find the variables.
+	// compiler creates the context with the variables for patchers.
 	compiler *plugincel.CompositedCompiler
 }
 

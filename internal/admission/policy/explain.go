@@ -9,8 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// The functions of this file add the results of policies to the explanation of a write, if the client has
-// requested one.
+// This file adds the results of policies to the explanation of a write, if the client has requested one.
 
 // explainSkipped reports that a policy was not evaluated.
 func (r *request) explainSkipped(policy, binding, phase, why string) {
@@ -34,7 +33,7 @@ func (r *request) explainMisconfigured(p *validatingPolicy, b *validatingBinding
 	r.explainFailed(p.Name, name, admission.Validating, err)
 }
 
-// explainResult reports what a ValidatingAdmissionPolicy has found with one binding and parameter.
+// explainResult reports the result of a ValidatingAdmissionPolicy with one binding and parameter.
 func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param runtime.Object, outcome result) {
 	if !r.Observe.Explains() {
 		return
@@ -47,7 +46,7 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 		s.Outcome, s.Message = inspect.Skipped, "its match condition is not true: "+outcome.unmet
 	}
 	for i, d := range outcome.decisions {
-		if len(outcome.decisions) == len(p.Spec.Validations) { // else the policy could not be evaluated
+		if len(outcome.decisions) == len(p.Spec.Validations) { // otherwise the policy could not be evaluated
 			s.Expressions = append(s.Expressions, inspect.Expression{
 				Index: i, Expression: p.Spec.Validations[i].Expression, True: d.admits && d.message == "", Message: d.message,
 			})
@@ -73,7 +72,7 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 	r.Observe.Step(s)
 }
 
-// explainMutation reports what a MutatingAdmissionPolicy has made of an object.
+// explainMutation reports the changes of an object by a MutatingAdmissionPolicy.
 func (r *request) explainMutation(i invocation, before, after runtime.Object, failed []mutationError) {
 	if !r.Observe.Explains() {
 		return
@@ -92,7 +91,7 @@ func (r *request) explainMutation(i invocation, before, after runtime.Object, fa
 	r.Observe.Step(s)
 }
 
-// nameOf names a parameter; empty: there is none.
+// nameOf returns the name of a parameter; empty: none.
 func nameOf(param runtime.Object) string {
 	if param == nil {
 		return ""

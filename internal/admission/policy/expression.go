@@ -17,7 +17,7 @@ func (v validationExpression) GetExpression() string { return v.Expression }
 // ReturnTypes implements plugincel.ExpressionAccessor.
 func (validationExpression) ReturnTypes() []*cel.Type { return []*cel.Type{cel.BoolType} }
 
-// messageExpression is the expression that makes the message of a failed validation.
+// messageExpression is the expression for the message of a failed validation.
 type messageExpression string
 
 // GetExpression implements plugincel.ExpressionAccessor.
@@ -26,8 +26,8 @@ func (m messageExpression) GetExpression() string { return string(m) }
 // ReturnTypes implements plugincel.ExpressionAccessor.
 func (messageExpression) ReturnTypes() []*cel.Type { return []*cel.Type{cel.StringType} }
 
-// annotationExpression is the expression of the value of an audit annotation. Null and
-// the empty string leave the annotation out.
+// annotationExpression is the expression for the value of an audit annotation. For null and the empty string there is no
+// annotation.
 type annotationExpression struct{ Key, Value string }
 
 // GetExpression implements plugincel.ExpressionAccessor.
@@ -50,8 +50,7 @@ func (v variableExpression) GetExpression() string { return v.Expression }
 // ReturnTypes implements plugincel.ExpressionAccessor.
 func (variableExpression) ReturnTypes() []*cel.Type { return []*cel.Type{cel.AnyType, cel.DynType} }
 
-// variableExpressions returns the variables of a policy, in their order: each may refer to those
-// before it.
+// variableExpressions returns the variables of a policy in order: each may refer to earlier ones.
 func variableExpressions(variables []admissionregistrationv1.Variable) []plugincel.NamedExpressionAccessor {
 	accessors := make([]plugincel.NamedExpressionAccessor, len(variables))
 	for i, v := range variables {
@@ -60,8 +59,7 @@ func variableExpressions(variables []admissionregistrationv1.Variable) []pluginc
 	return accessors
 }
 
-// variableDeclarations says which variables an expression can use besides object, oldObject,
-// namespaceObject and request.
+// variableDeclarations returns the variables of expressions besides object, oldObject, namespaceObject and request.
 func variableDeclarations(paramKind *admissionregistrationv1.ParamKind) plugincel.OptionalVariableDeclarations {
 	return plugincel.OptionalVariableDeclarations{HasParams: paramKind != nil, HasAuthorizer: true}
 }

@@ -14,9 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// match decides which requests a policy or a binding matches. It does what upstream's
-// policy/matching does, but makes the cheap checks first. Their order does not change the
-// result, because an error counts only if everything else matches.
+// match determines which requests a policy or a binding matches. It follows upstream's policy/matching, but does cheap
+// checks first. The order does not change the result, because an error counts only if everything else matches.
 type match struct {
 	include, exclude   []rule
 	equivalent         bool
@@ -39,7 +38,7 @@ func newMatch(m *admissionregistrationv1.MatchResources) *match {
 	return out
 }
 
-// matched is the kind and resource in which a policy or binding sees the request.
+// matched is the kind and resource of the request for a policy or binding.
 type matched struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
@@ -85,8 +84,8 @@ func (m *match) matches(r *request) (matched, bool, error) {
 	return as, true, nil
 }
 
-// find returns the resource of the first rule that matches the request. If the matchPolicy is
-// Equivalent, rules for other versions of the resource count too.
+// find returns the resource of the first rule that matches the request. With the matchPolicy Equivalent, rules for other
+// versions of the resource match, too.
 func (m *match) find(rules []rule, r *request) (matched, bool, error) {
 	for i := range rules {
 		if rules[i].matches(r, r.resource) && rules[i].hasName(r.name) {

@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// invocation is one evaluation of a policy: with one of its bindings and one parameter.
+// invocation is one evaluation of a policy, with one of its bindings and one parameter.
 type invocation struct {
 	policy  *mutatingPolicy
 	binding *mutatingBinding
@@ -47,7 +47,7 @@ func (e *mutationError) Error() string {
 	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", e.policy.Name, e.binding.Name, e.err)
 }
 
-// Mutate implements admission.Plugin. A delete does not have an object that could be changed.
+// Mutate implements admission.Plugin. It does nothing for a delete, which has no object to change.
 func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
 	if len(p.mutating) == 0 || w.GetOperation() == upstream.Delete || exempt[w.GetResource().GroupResource()] {
 		return nil
@@ -75,8 +75,7 @@ func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
 	return mutationStatus(w, failed)
 }
 
-// mutationStatus returns the answer to a request for which policies could not be evaluated. It
-// names the first of them.
+// mutationStatus returns the error of a request for which policies could not be evaluated. It names the first of them.
 func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 	err := upstream.NewForbidden(a, errors.New("admission request denied by policy"))
 	var status *apierrors.StatusError
@@ -147,8 +146,8 @@ func (p *mutatingPolicy) invocations(ctx context.Context, r *request) (found []i
 	return found, failed
 }
 
-// invoke evaluates the invocations. Each sees the object as the one before it left it. It ends
-// at an error that is not a mutationError.
+// invoke evaluates the invocations. Each gets the object from the previous one. It stops at an error that is not a
+// mutationError.
 func (r *request) invoke(ctx context.Context, invocations []invocation) (failed []mutationError, err error) {
 	again := reinvocationOf(r.GetReinvocationContext())
 	again.begin(r.GetObject())
@@ -230,8 +229,8 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 		return err
 	}
 	if _, isMap := versioned.VersionedObject.Object().(*unstructured.Unstructured); !isMap {
-		// Upstream converts to the version of the request, also if the policy sees another one. Built-in kinds are
-		// converted only to and from their internal version, so that such a policy denies every request.
+		// Upstream converts to the version of the request, even if the policy uses another one. It can convert built-in
+		// kinds only to and from their internal version, so such a policy denies every request.
 		if patched, err = r.GetObjectConvertor().ConvertToVersion(patched, versioned.GetKind().GroupVersion()); err != nil {
 			return err
 		}
@@ -241,10 +240,9 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 	return nil
 }
 
-// types returns the type converter of the kind in which the policy sees the object. Like a real server
-// it reads the OpenAPI document of the version of that kind: the kind of a subresource may be that of a resource
-// as well, such as Binding. The version of a Scale, autoscaling/v1, does not
-// describe it there, because no path of autoscaling/v1 has a Scale. So a Scale cannot be merged.
+// types returns the type converter of the object's kind for the policy. As a real server does, it uses the OpenAPI
+// document of the kind's version: the kind of a subresource may also be that of a resource, such as Binding. A Scale
+// cannot be merged, because the document of autoscaling/v1 has no path with a Scale.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
 	registry := r.Cluster.Registry()
 	var described []*resource.Resource

@@ -15,8 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// paramVersion returns the version of the resource whose objects are the parameters of a
-// policy, or nil if the policy has no parameters.
+// paramVersion returns the version of the resource of a policy's parameters; nil: the policy has none.
 func paramVersion(kind *admissionregistrationv1.ParamKind, r *request) (*resource.Version, error) {
 	if kind == nil {
 		return nil, nil
@@ -48,15 +47,14 @@ func versionOf(c *resource.Registry, kind schema.GroupVersionKind) *resource.Ver
 	return nil
 }
 
-// paramsOf returns the parameters with which a binding is evaluated, one after the other. If
-// there are no parameters to give, the list has the one parameter nil. If the list is empty,
-// the binding is not evaluated.
+// paramsOf returns the parameters with which to evaluate a binding. A binding without parameters has the single
+// parameter nil. If the list is empty, the binding is not evaluated.
 func paramsOf(ctx context.Context, kind *admissionregistrationv1.ParamKind, v *resource.Version, ref *admissionregistrationv1.ParamRef, r *request) ([]runtime.Object, error) {
 	if v == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}
 	if v.Unstored.Review != nil {
-		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // the real server waits for its informer; here the kind has no objects
+		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // a real server waits for its informer; here the kind is not served
 	}
 	namespace := ""
 	switch {
@@ -78,7 +76,7 @@ func paramsOf(ctx context.Context, kind *admissionregistrationv1.ParamKind, v *r
 		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
 	}
 	if len(found) > 0 && v.Resource.Group == "" && v.Resource.Names.Plural == "secrets" {
-		r.Observe.HoldsSecret(ctx) // a message may say what the parameter has
+		r.Observe.HoldsSecret(ctx) // a message may quote the parameter
 	}
 	for i, obj := range found {
 		if found[i], err = asMap(obj, v.Kind()); err != nil {
@@ -106,7 +104,7 @@ func findParams(v *resource.Version, ref *admissionregistrationv1.ParamRef, name
 	return r.Cluster.List(v, namespace, selector)
 }
 
-// asMap returns a parameter as expressions see it: a map with apiVersion and kind.
+// asMap returns a parameter for expressions: a map with apiVersion and kind.
 func asMap(obj runtime.Object, kind schema.GroupVersionKind) (runtime.Object, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u, nil

@@ -24,7 +24,7 @@ type plugin struct {
 	mutatingSpecs   compiledSpecs[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]
 }
 
-// validatingPolicy is a policy with the bindings that name it, by name.
+// validatingPolicy is a policy with its bindings, sorted by name.
 type validatingPolicy struct {
 	*admissionregistrationv1.ValidatingAdmissionPolicy
 	*validatingEvaluator
@@ -33,10 +33,10 @@ type validatingPolicy struct {
 
 type validatingBinding struct {
 	*admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	match *match // nil: the binding matches every write that the policy matches
+	match *match // nil: the binding matches everything that the policy matches
 }
 
-// mutatingPolicy is a policy with the bindings that name it, by name.
+// mutatingPolicy is a policy with its bindings, sorted by name.
 type mutatingPolicy struct {
 	*admissionregistrationv1.MutatingAdmissionPolicy
 	*mutatingEvaluator
@@ -54,18 +54,18 @@ type compiled[S, E any] struct {
 	evaluator E
 }
 
-// compiledSpecs holds compiled specs by their text.
+// compiledSpecs has compiled specs by the hash of their JSON.
 type compiledSpecs[S, E any] map[cache.ID]*compiled[S, E]
 
-// compiledValidating and compiledMutating keep up to 256 compiled specs each, by the text of the
-// spec, for all clusters of the process.
+// compiledValidating and compiledMutating cache up to 256 compiled specs each, by the hash of their JSON, for all
+// clusters of the process.
 var (
 	compiledValidating = cache.New[cache.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
 	compiledMutating   = cache.New[cache.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
 )
 
-// New makes the plugin from the stored ValidatingAdmissionPolicies, their bindings,
-// MutatingAdmissionPolicies and their bindings. It returns nil if no binding names a policy.
+// New returns the plugin for the stored ValidatingAdmissionPolicies, their bindings, MutatingAdmissionPolicies and their
+// bindings. It returns nil if no policy has a binding.
 func New(replaced admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
 	former, ok := replaced.(*plugin)
 	if !ok {
@@ -84,8 +84,8 @@ func New(replaced admission.Plugin, records ...[]store.Record) (admission.Plugin
 	return p, nil
 }
 
-// readPolicies returns the policies that a binding names, in the order of the records, and the
-// compiled specs of all policies. newPolicy returns a policy with those of the bindings that name it.
+// readPolicies returns the policies with a binding, in the order of the records, and the compiled specs of all policies.
+// newPolicy returns a policy with its bindings among the given ones.
 func readPolicies[S, E, B, P any](policies, bindings []store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
 	compileSpec func(*S) E, newPolicy func(name string, c *compiled[S, E], bindings []*B) (p P, bound bool)) ([]P, compiledSpecs[S, E], error) {
 	decoded := make([]*B, len(bindings))
@@ -140,8 +140,8 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 	return newMatch(m)
 }
 
-// compile adds the compiled spec of a stored policy. It compiles the spec unless it finds it in
-// the last plugin or in the cache.
+// compile adds the compiled spec of a stored policy. It takes the spec from the former plugin or the cache, if they have
+// it.
 func (specs compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
 	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
@@ -165,8 +165,7 @@ func (specs compiledSpecs[S, E]) compile(record store.Record, former compiledSpe
 	return c, nil
 }
 
-// exempt has the kinds to which policies do not apply, so that wrong policies can always be
-// repaired.
+// exempt has the kinds to which policies do not apply, so that a wrong policy can always be fixed.
 var exempt = map[schema.GroupResource]bool{
 	{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:       true,
 	{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicybindings"}: true,

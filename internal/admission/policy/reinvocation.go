@@ -25,12 +25,11 @@ func (i invocation) key() invocationKey {
 	return key
 }
 
-// reinvocation is kept between the two rounds of one write. The second round makes those
-// invocations of the first again whose policy has the reinvocationPolicy IfNeeded and has not
-// seen a later change.
+// reinvocation is the state between the two rounds of a write. The second round repeats the invocations whose policy has
+// the reinvocationPolicy IfNeeded and that a later change has followed.
 type reinvocation struct {
 	admission.ReinvocationContext
-	output runtime.Object // the object as the policies left it
+	output runtime.Object // the object after the policies
 
 	invokedBefore []invocationKey
 	again         map[invocationKey]bool
@@ -48,14 +47,14 @@ func reinvocationOf(c admission.ReinvocationContext) *reinvocation {
 	return r
 }
 
-// begin checks whether others have changed the object since the policies left it.
+// begin checks whether other plugins have changed the object after the policies.
 func (r *reinvocation) begin(obj runtime.Object) {
 	if r.IsReinvoke() && !equality.Semantic.DeepEqual(r.output, obj) {
 		r.require()
 	}
 }
 
-// end keeps the object as the policies left it.
+// end stores the object after the policies.
 func (r *reinvocation) end(obj runtime.Object) {
 	r.output = nil
 	if obj != nil {
@@ -63,10 +62,10 @@ func (r *reinvocation) end(obj runtime.Object) {
 	}
 }
 
-// skips reports whether the second round leaves out an invocation.
+// skips reports whether the second round skips an invocation.
 func (r *reinvocation) skips(i invocation) bool { return r.IsReinvoke() && !r.again[i.key()] }
 
-// invoked records an invocation, and whether it has changed the object after those before it.
+// invoked records an invocation, and whether it has changed the object.
 func (r *reinvocation) invoked(i invocation, changed bool) {
 	if changed {
 		r.changed()

@@ -15,14 +15,13 @@ import (
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// request is a write as policies see it. Each part is computed once, when the first policy
-// needs it.
+// request is a write for policies. Each part is computed once, when a policy first needs it.
 type request struct {
 	*restadmission.Write
 	resource    schema.GroupVersionResource
 	subresource string
 	operation   admission.Operation
-	namespace   string // of the object; that of a namespace is its own name
+	namespace   string // of the object; for a Namespace its own name
 	name        string
 
 	equivalents []schema.GroupVersionResource // the resource in its other versions
@@ -43,8 +42,8 @@ func newRequest(w *restadmission.Write) *request {
 	return r
 }
 
-// objectLabels has the labels that an objectSelector selects by: those of the object and those
-// of the old object. Nil means that the object does not exist.
+// objectLabels has the labels for an objectSelector: of the object and of the old object. nil means that the object does
+// not exist.
 type objectLabels struct{ after, before labels.Set }
 
 // others returns the resource in its other versions.
@@ -83,8 +82,7 @@ func (r *request) authorizer() authorizer.UnconditionalAuthorizer {
 	return r.authz
 }
 
-// namespaceObject returns the namespace that expressions see. It is nil for cluster-scoped
-// objects, also for namespaces.
+// namespaceObject returns the namespace for expressions. It is nil for cluster-scoped objects, including Namespaces.
 func (r *request) namespaceObject() (*corev1.Namespace, error) {
 	if r.namespace == "" || r.GetKind() == corev1.SchemeGroupVersion.WithKind("Namespace") {
 		return nil, nil
@@ -92,7 +90,7 @@ func (r *request) namespaceObject() (*corev1.Namespace, error) {
 	return r.in()
 }
 
-// namespaceLabels returns the labels that a namespaceSelector selects by.
+// namespaceLabels returns the labels for a namespaceSelector.
 func (r *request) namespaceLabels() (labels.Set, error) {
 	if r.resource.Resource == "namespaces" && r.subresource == "" && r.operation != admission.Delete {
 		metadata, err := meta.Accessor(r.GetObject())

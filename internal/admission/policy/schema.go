@@ -32,7 +32,7 @@ func resolve(kind schema.GroupVersionKind, c *resource.Registry) (*spec.Schema, 
 	return nil, errNoSchema
 }
 
-// isOf reports whether a schema is that of a kind.
+// isOf reports whether a schema describes a kind.
 func isOf(s *spec.Schema, kind schema.GroupVersionKind) bool {
 	kinds, _ := s.Extensions["x-kubernetes-group-version-kind"].([]any)
 	for _, k := range kinds {

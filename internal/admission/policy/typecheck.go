@@ -22,13 +22,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// maxTypes is the largest number of kinds against which the expressions of a policy are checked.
+// maxTypes is the maximum number of kinds against which the expressions of a policy are checked.
 const maxTypes = 10
 
-// TypeCheck checks the validations of a policy and their messages against the types of the
-// kinds that its constraints name without a wildcard. It compiles each expression again, with
-// those types in place of dynamic ones, and returns a warning for each error, as upstream's
-// TypeChecker does. The package of that one imports the fake clientset.
+// TypeCheck checks the validations of a policy and their messages against the types of the kinds in its constraints,
+// without wildcards. It compiles each expression with these types in place of dynamic ones, and returns a warning for
+// each error, as upstream's TypeChecker does, whose package imports the fake clientset.
 func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource.Registry) []admissionregistrationv1.ExpressionWarning {
 	var checkers []typeChecker
 	params, hasParams := paramType(p.Spec.ParamKind, c)
@@ -63,7 +62,7 @@ func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource
 	return warnings
 }
 
-// kindsToCheck returns the kinds that constraints name, each once and in order.
+// kindsToCheck returns the kinds in constraints, each once, sorted.
 func kindsToCheck(m *admissionregistrationv1.MatchResources, c *resource.Registry) []schema.GroupVersionKind {
 	if m == nil {
 		return nil
@@ -91,7 +90,7 @@ rules:
 	return slices.Compact(kinds)
 }
 
-// plain returns the names in order, or none if one of them is a wildcard.
+// plain returns the sorted names, or none if one of them is a wildcard.
 func plain(names []string) []string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "*") }) {
 		return nil
@@ -99,7 +98,7 @@ func plain(names []string) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// named returns the resources in order, without wildcards and subresources.
+// named returns the sorted resources, without wildcards and subresources.
 func named(resources []string) []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for _, r := range resources {
@@ -186,8 +185,7 @@ func newTypeChecker(kind schema.GroupVersionKind, object, params *apiservercel.D
 	return checker, nil
 }
 
-// CompileCELExpression implements plugincel.Compiler. It checks
-// the types alone: the result does not have a program.
+// CompileCELExpression implements plugincel.Compiler. It only checks the types: the result does not have a program.
 func (c typeChecker) CompileCELExpression(e plugincel.ExpressionAccessor, _ plugincel.OptionalVariableDeclarations, mode environment.Type) plugincel.CompilationResult {
 	env, err := c.composed.Env(mode)
 	if err != nil {
@@ -216,7 +214,7 @@ func (c typeChecker) check(text string) string {
 
 var errNoSchema = errors.New("the kind does not have a published schema")
 
-// declType returns the type of a kind, made from its published schema.
+// declType returns the CEL type of a kind, from its published schema.
 func declType(kind schema.GroupVersionKind, c *resource.Registry, suffix string) (*apiservercel.DeclType, error) {
 	s, err := resolve(kind, c)
 	if err != nil {
@@ -226,6 +224,6 @@ func declType(kind schema.GroupVersionKind, c *resource.Registry, suffix string)
 	if t == nil {
 		return nil, nil
 	}
-	// Types need different names, because an object may be of the same kind as its parameter.
+	// The suffix makes names unique, because an object may have the same kind as its parameter.
 	return t.MaybeAssignTypeName(kind.Kind + suffix), nil
 }

@@ -37,8 +37,7 @@ type outcome struct {
 	failures []failure // for the audit annotation
 }
 
-// misconfigured denies the request for a policy that cannot be evaluated, if its failurePolicy
-// is Fail.
+// misconfigured denies the request because of a policy that cannot be evaluated, if its failurePolicy is Fail.
 func (v *outcome) misconfigured(r *request, p *validatingPolicy, b *validatingBinding, err error) {
 	r.explainMisconfigured(p, b, err)
 	what := "policy"
@@ -168,7 +167,7 @@ func (v *outcome) enforce(ctx context.Context, p *validatingPolicy, b *validatin
 	}
 }
 
-// status returns the answer to a denied request.
+// status returns the error of a denied request.
 func (d *denial) status(a upstream.Attributes) error {
 	err := upstream.NewForbidden(a, d)
 	var status *apierrors.StatusError

@@ -16,11 +16,11 @@ func annotate(attr *upstream.VersionedAttributes, key, value string) {
 	}
 }
 
-// annotator writes the result of the call of a mutating webhook into the audit event.
+// annotator adds the result of a call of a mutating webhook to the audit event.
 type annotator struct {
 	attr  *upstream.VersionedAttributes
 	hook  *webhook
-	place string // the round and the place among the webhooks
+	place string // the round, and the index of the webhook
 }
 
 func (a annotator) failedOpen() {

@@ -21,9 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
-// call calls the webhook and returns its response, and an error if the webhook rejects the
-// write. If the call itself fails, the error is an ErrCallingWebhook, and the failure policy
-// decides.
+// call calls the webhook and returns its response, and an error if the webhook rejects the write. If the call itself
+// fails, the error is an ErrCallingWebhook, and the failurePolicy applies.
 func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*response, error) {
 	if err := w.allowDryRun(attr); err != nil {
 		return nil, err
@@ -92,7 +91,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, m
 	return nil
 }
 
-// roundUp rounds up to whole seconds, the unit of the timeout that the webhook is sent.
+// roundUp rounds up to whole seconds, the unit of the timeout parameter.
 func roundUp(d time.Duration) time.Duration {
 	if whole := d.Truncate(time.Second); whole != d {
 		return whole + time.Second
@@ -100,13 +99,13 @@ func roundUp(d time.Duration) time.Duration {
 	return d
 }
 
-// call is a call that has been made.
+// call is a call with its result.
 type call struct {
 	began         time.Time
 	validates     bool
 	again         bool           // in the second round
 	response      *response      // nil: the call has failed
-	before, after runtime.Object // the object before and after, if the webhook may change it
+	before, after runtime.Object // the object, if the webhook may change it
 	changed       bool
 }
 
@@ -129,8 +128,8 @@ func (w *webhook) failed(reason error) error {
 	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason}
 }
 
-// applyFailurePolicy applies the failure policy to an error of a call. It returns the response to the
-// request, or nil and whether the write continues although the call has failed.
+// applyFailurePolicy applies the failurePolicy to an error of a call. It returns the error of the request; failedOpen:
+// the write continues although the call has failed.
 func (w *webhook) applyFailurePolicy(ctx context.Context, err error) (failedOpen bool, _ error) {
 	var failed *webhookutil.ErrCallingWebhook
 	if !errors.As(err, &failed) {
@@ -146,7 +145,7 @@ func (w *webhook) applyFailurePolicy(ctx context.Context, err error) (failedOpen
 // timedOut returns the response to a request that has timed out, or nil.
 func timedOut(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		<-ctx.Done() // the timer of a call may have ended first, at the same moment
+		<-ctx.Done() // the timer of the call may have fired first, at the same moment
 	}
 	if ctx.Err() == nil {
 		return nil

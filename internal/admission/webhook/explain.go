@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// step is what an explanation says of a call.
+// step returns the step of an explanation for a call.
 func (c call) step(called inspect.WebhookCall) inspect.AdmissionStep {
 	s := inspect.AdmissionStep{
 		Kind: inspect.Webhook, Phase: admission.Mutating, Name: called.Webhook, Configuration: called.Configuration, Again: c.again,
@@ -32,7 +32,7 @@ func (c call) step(called inspect.WebhookCall) inspect.AdmissionStep {
 	return s
 }
 
-// notCalled is what an explanation says of a webhook that does not match a write.
+// notCalled returns the step of an explanation for a webhook that does not match a write.
 func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect.AdmissionStep {
 	if why == byRules {
 		resource := attr.GetResource()

@@ -15,21 +15,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// invocation is the call of a webhook for a write: the kind and resource, in the version that
-// the webhook's rules name.
+// invocation is the kind and resource of a write, in the version of the webhook's rules.
 type invocation struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	kind        schema.GroupVersionKind
 }
 
-// versions returns the write with its objects in a version.
+// versions converts the objects of a write.
 type versions interface {
 	in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes, error)
 }
 
-// match returns the invocation of the webhook for the write that attr describes, or nil if the
-// webhook does not match it.
+// match returns the invocation of the webhook for the write with the attributes attr; nil: the webhook does not match
+// it.
 func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions, phase string) (*invocation, error) {
 	to, why, err := w.matches(ctx, write, attr, v)
 	if to == nil && err == nil && write.Observe.Explains() {
@@ -46,7 +45,7 @@ const (
 	byCondition = "its match condition is not true: "
 )
 
-// matches is match, and returns why the webhook does not match.
+// matches is match, and also returns why the webhook does not match.
 func (w *webhook) matches(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (to *invocation, why string, err error) {
 	selected, namespaceErr := w.matchNamespace(write, attr)
 	if !selected && namespaceErr == nil {
@@ -85,9 +84,8 @@ func (w *webhook) matches(ctx context.Context, write *admission.Write, attr upst
 	return call, "", nil
 }
 
-// matchNamespace applies the namespaceSelector to the labels of the namespace of the object.
-// If the object is a namespace, it uses the labels of the object. Other cluster-scoped objects
-// match always.
+// matchNamespace applies the namespaceSelector to the labels of the namespace of the object. For a Namespace it uses the
+// labels of the object. Other cluster-scoped objects always match.
 func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attributes) (bool, error) {
 	isNamespace := attr.GetResource().Resource == "namespaces"
 	if attr.GetNamespace() == "" && !isNamespace {
@@ -116,8 +114,8 @@ func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attribute
 	return w.namespaces.Matches(labels.Set(namespace.Labels)), nil
 }
 
-// matchRules finds a version that the rules name: that of the request or, if the matchPolicy is
-// Equivalent, another one.
+// matchRules returns the invocation in a version of the rules: that of the request or, with the matchPolicy Equivalent,
+// another one.
 func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *invocation {
 	for _, r := range w.Rules {
 		if m := (rules.Matcher{Rule: r, Attr: attr}); m.Matches() {
@@ -142,7 +140,7 @@ func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *
 	return nil
 }
 
-// inVersion is a write as if the client had requested it in another version.
+// inVersion is a write with the resource in another version.
 type inVersion struct {
 	upstream.Attributes
 	resource schema.GroupVersionResource

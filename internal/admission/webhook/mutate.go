@@ -33,7 +33,7 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 		}
 	}
 	if m.patched && !m.versioned.Dirty {
-		write.Change() // on the way to a webhook in another version, the object has been converted into that of the write
+		write.Change() // the object was converted from the version of a webhook
 	} else if m.patched {
 		if err := write.Replace(m.versioned.VersionedObject.Object()); err != nil {
 			return err
@@ -43,8 +43,7 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 	return nil
 }
 
-// mutation is a write on its way through the mutating webhooks. Its objects are in the version
-// that the last webhook has seen.
+// mutation is a write during the calls of mutating webhooks. Its objects have the version of the last webhook.
 type mutation struct {
 	write        *admission.Write
 	reinvocation *reinvocation
@@ -52,8 +51,7 @@ type mutation struct {
 	patched      bool
 }
 
-// in implements versions. What the last webhook made of the object goes from
-// version to version.
+// in implements versions. It converts the object from the version of the last webhook.
 func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes, error) {
 	var err error
 	if m.versioned == nil {
@@ -67,7 +65,7 @@ func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttribut
 	return m.versioned, nil
 }
 
-// admit calls the webhook at a place if it matches the write.
+// admit calls the webhook at an index if it matches the write.
 func (m *mutation) admit(ctx context.Context, hook *webhook, place int) error {
 	var attr upstream.Attributes = m.write
 	if m.versioned != nil {
@@ -78,7 +76,7 @@ func (m *mutation) admit(ctx context.Context, hook *webhook, place int) error {
 		return err
 	}
 	if to == nil || m.reinvocation.second && !m.reinvocation.again[hook.id] {
-		return nil // only webhooks of the first round are called in the second
+		return nil // the second round calls only webhooks of the first one
 	}
 	versioned, err := m.in(to.kind)
 	if err != nil {

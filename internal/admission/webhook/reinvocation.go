@@ -45,7 +45,7 @@ func (r *reinvocation) begin(obj runtime.Object) {
 	}
 }
 
-// end keeps the object for the second round, if a webhook may be called again.
+// end stores the object for the second round, if a webhook may be called again.
 func (r *reinvocation) end(obj runtime.Object) {
 	if len(r.called) > 0 && obj != nil {
 		r.output = obj.DeepCopyObject()

@@ -21,8 +21,7 @@ type review struct {
 	response runtime.Object
 }
 
-// newReview returns the review in the first version of the webhook's list that the server
-// supports.
+// newReview returns the review in the first supported version of the webhook's list.
 func newReview(uid types.UID, accepted []string, attr *upstream.VersionedAttributes, call *invocation) (*review, error) {
 	for _, version := range accepted {
 		switch version {
@@ -78,8 +77,7 @@ type response struct {
 	patchType admissionv1.PatchType
 }
 
-// check returns the response if it is valid. A v1beta1 response needs few of the fields that v1
-// requires.
+// check returns the response if it is valid. Few fields are required in v1beta1.
 func (r *review) check(mutating bool) (*response, error) {
 	if resp, ok := r.response.(*admissionv1.AdmissionReview); ok {
 		if resp.Response == nil {

@@ -44,7 +44,7 @@ func (w *Webhooks) Validate(ctx context.Context, write *admission.Write) error {
 	return callAll(ctx, write, calls)
 }
 
-// cached holds a write, which does not change any more, in the versions that were needed.
+// cached has an immutable write in the versions that were needed.
 type cached struct {
 	write     *admission.Write
 	versioned map[schema.GroupVersionKind]*upstream.VersionedAttributes
@@ -71,8 +71,7 @@ type validation struct {
 	err   error
 }
 
-// callAll makes all calls at the same time and waits for them. It makes the last one on its own
-// goroutine.
+// callAll makes all calls concurrently and waits for them. It makes the last one on the calling goroutine.
 func callAll(ctx context.Context, write *admission.Write, calls []*validation) error {
 	var others sync.WaitGroup
 	last := calls[len(calls)-1]

@@ -26,7 +26,7 @@ type Webhooks struct {
 	compiled map[store.Precondition][]*webhook
 }
 
-// webhook is one webhook of a configuration. A validating one has no reinvocationPolicy.
+// webhook is a webhook of a configuration. A validating one has no reinvocationPolicy.
 type webhook struct {
 	admissionregistrationv1.MutatingWebhook
 	id            string // unique in the cluster
@@ -37,8 +37,8 @@ type webhook struct {
 	conditions                matchconditions.Matcher // nil if there are none
 }
 
-// New returns the plugin for the stored configurations. It takes the webhooks of unchanged
-// records from the last plugin.
+// New returns the plugin for the stored configurations. It reuses the webhooks of unchanged records of the replaced
+// plugin.
 func New(replaced admission.Plugin, mutating, validating []store.Record) (admission.Plugin, error) {
 	former, _ := replaced.(*Webhooks)
 	current := &Webhooks{compiled: map[store.Precondition][]*webhook{}}
@@ -85,19 +85,17 @@ func decodeMutating(text string) (string, []admissionregistrationv1.MutatingWebh
 	return c.Name, c.Webhooks, err
 }
 
-// decodeValidating reads validating webhooks as mutating ones, which have the same fields and
-// one more.
+// decodeValidating decodes validating webhooks as mutating ones, which have one more field.
 func decodeValidating(text string) (string, []admissionregistrationv1.MutatingWebhook, error) {
 	return decodeMutating(text)
 }
 
-// compiler compiles match conditions. It is created once in a process, which takes a few
-// milliseconds.
+// compiler compiles match conditions. It is created once in a process, because that takes milliseconds.
 var compiler = sync.OnceValue(func() plugincel.ConditionCompiler {
 	return plugincel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 })
 
-// compile returns the webhooks of one configuration.
+// compile returns the webhooks of a configuration.
 func compile(configuration string, declared []admissionregistrationv1.MutatingWebhook, phase string) []*webhook {
 	hooks := make([]*webhook, len(declared))
 	named := map[string]int{}

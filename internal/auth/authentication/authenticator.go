@@ -29,18 +29,17 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Admin is the user of the cluster's own token: a member of the group that may do
-// everything.
+// Admin is the user of the cluster's own token, a member of system:masters.
 var Admin user.Info = &user.DefaultInfo{
 	Name:   "kubernetes-admin",
 	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 }
 
-// Anonymous is the user of a request without credentials, if such requests are accepted.
+// Anonymous is the user of requests without credentials, if they are accepted.
 var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
-// maxAccepted is the largest number of tokens that an Authenticator remembers. Then it forgets
-// all of them.
+// maxAccepted is the maximum number of accepted tokens in the cache of an Authenticator. When it is reached, the cache
+// is cleared.
 const maxAccepted = 1000
 
 // Authenticator authenticates the users of a cluster. It is safe for concurrent use.
@@ -51,24 +50,23 @@ type Authenticator struct {
 	objects objects
 	patch   Patcher
 
-	// every is upstream's authenticator of requests, for all credentials that the cluster
-	// accepts.
+	// every is upstream's authenticator for all credentials that the cluster accepts.
 	every authenticator.Request
 
 	mu       sync.RWMutex
 	accepted map[string]acceptedToken
 }
 
-// acceptedToken is the user of a token that has been accepted.
+// acceptedToken is the user of an accepted token.
 type acceptedToken struct {
 	user user.Info
-	// still checks whether the token is still valid; nil: it always is.
+	// still returns an error if the token is no longer valid; nil: it is always valid.
 	still func(context.Context) error
 }
 
-// NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
-// objects in the store, under keys with the prefixes. Tokens expire by the clock now. The patcher writes that the token of a
-// Secret has been used. The context closing ends with the cluster.
+// NewAuthenticator returns the authenticator of a cluster with its own token, and with its objects in the store, under
+// keys with the prefixes. Tokens expire by the clock now. patch sets the label with the last use of a Secret's token.
+// The context closing ends with the cluster.
 func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Users, s *store.Store, prefixes func(plural string) string, now func() time.Time, patch Patcher) (*Authenticator, error) {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, accepted: map[string]acceptedToken{}}
 	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
@@ -91,8 +89,8 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o U
 		bearers = append(bearers, o.Webhook)
 	}
 	tokens := tokenunion.New(bearers...)
-	// As on a real server with the token of its loopback client, an authenticator of its own looks for the
-	// cluster's token first. So errors about another token begin with the error of this authenticator.
+	// As a real server does for the token of its loopback client, a separate authenticator checks for the cluster's
+	// token first. So errors about another token begin with the error of this authenticator.
 	requests := []authenticator.Request{bearertoken.New(own)}
 	if o.FrontProxy != nil {
 		requests = append(requests, authenticator.WrapAudienceAgnosticRequest(issuer.Audiences(), o.FrontProxy))
@@ -110,9 +108,8 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o U
 	return a, nil
 }
 
-// Authenticate returns the user of a request. Ok is false if the request has no credentials
-// that the cluster accepts; the error may say why. A request with wrong credentials is never
-// anonymous.
+// Authenticate returns the user of a request. ok is false if the request has no credentials that the cluster accepts;
+// err may be the reason. A request with wrong credentials is never anonymous.
 func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, err error) {
 	token, bears := bearerOf(req)
 	if bears && (req.TLS == nil || len(req.TLS.PeerCertificates) == 0) {
@@ -134,7 +131,7 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 	return response.User, true, nil
 }
 
-// MayBeAnonymous reports whether requests for a path may be without credentials, if any may.
+// MayBeAnonymous reports whether anonymous requests may be sent to a path, if anonymous requests are accepted.
 func (a *Authenticator) MayBeAnonymous(path string) bool {
 	return !a.options.NotAnonymous && (len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path))
 }
@@ -159,8 +156,7 @@ func (a *Authenticator) isOwn(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) == 1
 }
 
-// remembered returns the user of a token that has been accepted before and is still valid,
-// or nil.
+// remembered returns the user of a token that was accepted before and is still valid; nil: none.
 func (a *Authenticator) remembered(ctx context.Context, token string) user.Info {
 	if a.isOwn(token) {
 		return Admin
@@ -189,10 +185,9 @@ func (a *Authenticator) remember(token string, k acceptedToken) {
 	a.accepted[token] = k
 }
 
-// checks is what an authenticator of tokens reports to Authenticate, through the context of the
-// request.
+// checks has the results of token authenticators for Authenticate, in the context of the request.
 type checks struct {
-	decided bool // a token was accepted, and may be remembered
+	decided bool // a token was accepted, and may be cached
 	still   func(context.Context) error
 }
 
@@ -204,7 +199,7 @@ func decide(ctx context.Context, still func(context.Context) error) {
 	}
 }
 
-// authenticateOwn accepts the tokens that the cluster has made itself.
+// authenticateOwn accepts the cluster's own tokens.
 func (a *Authenticator) authenticateOwn(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if a.isOwn(token) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: Admin.GetName(), Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
@@ -234,7 +229,7 @@ func (a *Authenticator) authenticateOwn(ctx context.Context, token string) (*aut
 // authenticateAccount accepts the tokens of service accounts that the issuer has signed.
 func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if strings.Count(token, ".") != 2 {
-		return nil, false, nil // no JSON Web Token; without one there need not be a key
+		return nil, false, nil // not a JSON Web Token; do not create the key for others
 	}
 	if err := a.issuer.make(); err != nil {
 		return nil, false, err
@@ -247,12 +242,12 @@ func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (
 	return tokenunion.New(legacy, bound).AuthenticateToken(ctx, token)
 }
 
-// accounts makes upstream's authenticator of tokens of service accounts.
+// accounts returns upstream's authenticator of tokens of service accounts.
 func accounts[P any](issuers []string, keys serviceaccount.PublicKeysGetter, audiences authenticator.Audiences, v serviceaccount.Validator[P]) authenticator.Token {
 	return serviceaccount.JWTTokenAuthenticator(issuers, keys, audiences, v)
 }
 
-// clocked is upstream's validator of claims, which goes by our clock.
+// clocked is upstream's validator of claims, with the clock of the cluster.
 type clocked[P any] struct {
 	serviceaccount.Validator[P]
 	now func() time.Time
@@ -278,15 +273,15 @@ func (c clocked[P]) Validate(ctx context.Context, token string, public *jwt.Clai
 	return info, err
 }
 
-// SerialNumber is an attribute of the subject of client certificates. The cluster and its forks accept them by this
-// attribute; other clusters of the process, which have the same authority, reject them.
+// SerialNumber returns the serial number in the subject of client certificates for the cluster. The cluster and its
+// forks accept only certificates with this number, because all clusters of the process share the authority.
 func (a *Authenticator) SerialNumber() string {
 	sum := sha256.Sum256([]byte("certificates of " + a.token))
 	return hex.EncodeToString(sum[:16])
 }
 
-// CertificateFor makes a client certificate for a user who is a member of the groups, and its
-// key, as PEM. It is valid for this cluster and its forks.
+// CertificateFor returns a new client certificate for a user with groups, and its key, as PEM. It is valid for this
+// cluster and its forks.
 func (a *Authenticator) CertificateFor(name string, groups ...string) (certificate, key []byte, err error) {
 	authority, err := OfProcess()
 	if err != nil {
@@ -295,7 +290,7 @@ func (a *Authenticator) CertificateFor(name string, groups ...string) (certifica
 	return authority.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, a.SerialNumber())
 }
 
-// trusted returns the options by which client certificates are verified.
+// trusted returns the options to verify client certificates of the process's authority.
 func trusted() (x509.VerifyOptions, bool) {
 	authority, err := OfProcess()
 	if err != nil {
@@ -304,18 +299,18 @@ func trusted() (x509.VerifyOptions, bool) {
 	return clientCertificates(authority.Pool)()
 }
 
-// clientCertificates returns what says how client certificates of some authorities are verified.
+// clientCertificates returns a function that returns the options to verify client certificates of authorities.
 func clientCertificates(authorities func() *x509.CertPool) x509request.VerifyOptionFunc {
 	return func() (x509.VerifyOptions, bool) {
 		return x509.VerifyOptions{Roots: authorities(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
 	}
 }
 
-// eitherAuthority has an authenticator of requests for each authority of client certificates.
+// eitherAuthority has an authenticator for each authority of client certificates.
 type eitherAuthority []authenticator.Request
 
-// AuthenticateRequest implements authenticator.Request. A certificate is wrong if no authority has
-// issued it. One that names no user is not wrong: the request may have other credentials, or none.
+// AuthenticateRequest implements authenticator.Request. It returns an error if no authority has issued the certificate.
+// A certificate without a user is not an error: the request may have other credentials, or none.
 func (e eitherAuthority) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	var errs []error
 	for _, by := range e {
@@ -328,7 +323,7 @@ func (e eitherAuthority) AuthenticateRequest(req *http.Request) (*authenticator.
 	return nil, false, errors.Join(errs...)
 }
 
-// userOf returns the user of a client certificate, which has to be for this cluster.
+// userOf returns the user of a client certificate, which must be for this cluster.
 func (a *Authenticator) userOf(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
 	if chain[0].Subject.SerialNumber != a.SerialNumber() {
 		return nil, false, errors.New("the certificate is for another cluster")

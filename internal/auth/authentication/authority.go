@@ -23,18 +23,17 @@ type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 	pool        *x509.CertPool
-	servers     sync.Map // certificates of servers, by their names
+	servers     sync.Map // certificates of servers, by name
 }
 
-// The certificates are valid at any time that the clock of a test may show: that of a
-// testing/synctest bubble begins in the year 2000.
+// validFrom and validTo include any time of a test's clock: a testing/synctest bubble begins in the year 2000.
 var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// OfProcess returns the authority that signs the certificates of all servers and users in
-// the process. It is made when it is first needed.
+// OfProcess returns the authority that signs the certificates of all servers and users in the process. It is created
+// when it is first needed.
 var OfProcess = sync.OnceValues(func() (*Authority, error) { return NewAuthority("fakecluster") })
 
-// NewAuthority makes an authority with a new key.
+// NewAuthority returns an authority with a new key.
 func NewAuthority(name string) (*Authority, error) {
 	a := &Authority{pool: x509.NewCertPool()}
 	var err error
@@ -56,17 +55,18 @@ func NewAuthority(name string) (*Authority, error) {
 	return a, nil
 }
 
-// PEM returns the certificate of the authority, which its clients trust.
+// PEM returns the certificate of the authority, for clients to trust.
 func (a *Authority) PEM() []byte { return certificatePEM(a.certificate.Raw) }
 
-// Pool returns a pool with the certificate of the authority. It must not be changed.
+// Pool returns a pool with the certificate of the authority. It must not be altered.
 func (a *Authority) Pool() *x509.CertPool { return a.pool }
 
 func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// ServerCertificate returns the certificate of servers for the names and for 127.0.0.1. It is made once: forks have the same one.
+// ServerCertificate returns a certificate of servers for the names and for 127.0.0.1. It is created once for the same
+// names, so forks share it.
 func (a *Authority) ServerCertificate(names ...string) (tls.Certificate, error) {
 	known := strings.Join(names, " ")
 	if made, ok := a.servers.Load(known); ok {
@@ -83,7 +83,7 @@ func (a *Authority) ServerCertificate(names ...string) (tls.Certificate, error) 
 	return made.(tls.Certificate), nil
 }
 
-// sign makes a key, and a certificate for it after the template.
+// sign creates a key, and a certificate for it with the template.
 func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -94,14 +94,13 @@ func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte,
 	return key, der, err
 }
 
-// ClientCertificate makes the certificate of a user who is a member of the groups, and its key, as
-// PEM.
+// ClientCertificate returns a new certificate of a user with groups, and its key, as PEM.
 func (a *Authority) ClientCertificate(name string, groups ...string) (certificate, key []byte, err error) {
 	return a.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, "")
 }
 
-// clientCertificate makes the certificate of a user, and its key, as PEM. The certificate
-// names the cluster that it is for.
+// clientCertificate returns a new certificate of a user, and its key, as PEM. cluster is the serial number in its
+// subject.
 func (a *Authority) clientCertificate(u user.Info, cluster string) (certificate, key []byte, err error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -112,7 +111,7 @@ func (a *Authority) clientCertificate(u user.Info, cluster string) (certificate,
 		Subject: pkix.Name{CommonName: u.GetName(), Organization: u.GetGroups(), SerialNumber: cluster},
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a certificate for %q: %w", u.GetName(), err)
+		return nil, nil, fmt.Errorf("creating a certificate for %q: %w", u.GetName(), err)
 	}
 	encoded, err := x509.MarshalECPrivateKey(private)
 	if err != nil {

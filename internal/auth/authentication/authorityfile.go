@@ -12,9 +12,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here each
-// read of the authorities returns what it contains then. If it cannot be read, because it is
-// half written for example, the authorities remain what they were. It is safe for concurrent use.
+// AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here each call reads it
+// again if it has changed. If that fails, for example because the file is half written, the authorities do not change.
+// It is safe for concurrent use.
 type AuthorityFile struct {
 	path string
 
@@ -34,7 +34,7 @@ func ReadAuthorities(path string) (*AuthorityFile, error) {
 	return f, nil
 }
 
-// load reads the file again, if it has changed.
+// load reads the file if it has changed.
 func (f *AuthorityFile) load() error {
 	data, err := manifests.ReadFile(f.path)
 	if err != nil || string(data) == f.bundle {
@@ -51,7 +51,7 @@ func (f *AuthorityFile) load() error {
 	return nil
 }
 
-// refresh has the fields say what the file contains now. The caller holds the lock.
+// refresh updates the fields if the file has changed. The caller holds the lock.
 func (f *AuthorityFile) refresh() {
 	current := manifests.StampOf(f.path)
 	if current.Equals(f.read) {
@@ -71,7 +71,7 @@ func (f *AuthorityFile) Bundle() string {
 	return f.bundle
 }
 
-// Pool returns the authorities. It must not be changed.
+// Pool returns a pool with the authorities. It must not be altered.
 func (f *AuthorityFile) Pool() *x509.CertPool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *AuthorityFile) Pool() *x509.CertPool {
 	return f.pool
 }
 
-// Certificates returns those of the authorities. They must not be changed.
+// Certificates returns the certificates of the authorities. They must not be altered.
 func (f *AuthorityFile) Certificates() []*x509.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()

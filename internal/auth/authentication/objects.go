@@ -21,12 +21,11 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// objects reads the objects that tokens depend on, for upstream's code. It fills in only their
-// uid and deletionTimestamp, the latter by the clock of the machine, because upstream compares
-// it with that.
+// objects reads the objects to which tokens are bound, for upstream's code. It sets only their uid and
+// deletionTimestamp, the latter by the clock of the machine, with which upstream compares it.
 type objects struct {
 	store    *store.Store
-	prefixes func(plural string) string // what the store keys of a built-in resource begin with
+	prefixes func(plural string) string // the prefix of the store keys of a built-in resource
 	now      func() time.Time
 }
 
@@ -37,15 +36,14 @@ var (
 	nodes           = schema.GroupResource{Resource: "nodes"}
 )
 
-// metadata returns a part of the metadata of an object. The namespace is empty for a
-// cluster-scoped resource.
+// metadata returns the uid and deletionTimestamp of an object. The namespace is empty for a cluster-scoped resource.
 func (o objects) metadata(resource schema.GroupResource, namespace, name string) (metav1.ObjectMeta, error) {
 	_, metadata, err := o.read(resource, namespace, name)
 	return metadata, err
 }
 
-// read returns the record of an object, and metadata of it. Without a name, the error is that of the
-// client by which a real server looks.
+// read returns the record of an object, and metadata of it. For an empty name, it returns the error of the client of a
+// real server.
 func (o objects) read(resource schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
 	if name == "" {
 		return store.Record{}, metav1.ObjectMeta{}, errors.New("resource name may not be empty")
@@ -89,8 +87,8 @@ func (o objects) GetPod(_ context.Context, namespace, name string) (*corev1.Pod,
 	return &corev1.Pod{ObjectMeta: metadata}, err
 }
 
-// GetSecret has the whole Secret: upstream compares the token that is in it. That the token was used
-// today is said by the date of the machine.
+// GetSecret returns the whole Secret, whose token upstream compares. The label with today's date is changed to the date
+// of the machine.
 func (o objects) GetSecret(_ context.Context, namespace, name string) (*corev1.Secret, error) {
 	secret, err := o.secret(namespace, name)
 	if err == nil && secret.Labels[serviceaccount.LastUsedLabelKey] == o.now().UTC().Format(lastUsed) {
@@ -102,16 +100,16 @@ func (o objects) GetSecret(_ context.Context, namespace, name string) (*corev1.S
 // bootstrapTokens lists the Secrets in kube-system.
 func (o objects) bootstrapTokens() corev1listers.SecretNamespaceLister { return bootstrapSecrets{o} }
 
-// bootstrapSecrets are the Secrets in kube-system, one at a time.
+// bootstrapSecrets reads Secrets in kube-system.
 type bootstrapSecrets struct{ objects objects }
 
-// List implements corev1listers.SecretNamespaceLister. Nobody asks for it.
+// List implements corev1listers.SecretNamespaceLister. It is never called.
 func (bootstrapSecrets) List(labels.Selector) ([]*corev1.Secret, error) {
 	return nil, errors.New("bootstrap tokens are looked up by their names")
 }
 
-// Get implements corev1listers.SecretNamespaceLister. When the token expires is said by the clock of
-// the machine.
+// Get implements corev1listers.SecretNamespaceLister. It changes the expiration of the token to the clock of the
+// machine.
 func (b bootstrapSecrets) Get(name string) (*corev1.Secret, error) {
 	secret, err := b.objects.secret(metav1.NamespaceSystem, name)
 	if err != nil {
@@ -123,7 +121,7 @@ func (b bootstrapSecrets) Get(name string) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// secret returns a Secret with all that is in it.
+// secret returns a whole Secret.
 func (o objects) secret(namespace, name string) (*corev1.Secret, error) {
 	record, metadata, err := o.read(secrets, namespace, name)
 	if err != nil {
@@ -142,7 +140,7 @@ func (o objects) GetNode(_ context.Context, name string) (*corev1.Node, error) {
 	return &corev1.Node{ObjectMeta: metadata}, err
 }
 
-// Tokens can only be bound to webhook configurations under an alpha feature gate.
+// Tokens can be bound to webhook configurations only with an alpha feature gate.
 
 func (o objects) GetValidatingWebhookConfiguration(_ context.Context, name string) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	return nil, apierrors.NewNotFound(admissionregistrationv1.Resource("validatingwebhookconfigurations"), name)

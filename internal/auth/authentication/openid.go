@@ -26,15 +26,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// OpenID says which issuers of ID tokens a cluster trusts.
+// OpenID has the issuers of ID tokens that a cluster trusts.
 type OpenID struct {
 	issuers    []apiserver.JWTAuthenticator
 	algorithms []string
-	own        []string // the cluster's own issuer, which no other one can be
+	own        []string // the URLs of the cluster's own issuer, which others cannot have
 	from       *authenticationFile
 }
 
-// authenticationFile is the file that issuers are read from.
+// authenticationFile is the file with the issuers.
 type authenticationFile struct {
 	path      string
 	read      manifests.Stamp
@@ -52,8 +52,8 @@ type OpenIDFlags struct {
 	RequiredClaims                map[string]string
 }
 
-// ReadAuthentication reads the file of the flag --authentication-config. Own are the issuers
-// of the tokens of service accounts. The errors are those of a real server.
+// ReadAuthentication reads the file of the flag --authentication-config. own are the issuers of the tokens of service
+// accounts. The errors are those of a real server.
 func ReadAuthentication(file string, own []string) (*OpenID, *apiserver.AnonymousAuthConfig, error) {
 	from := &authenticationFile{path: file, read: manifests.StampOf(file)}
 	var err error
@@ -94,7 +94,7 @@ func parseAuthentication(text []byte) (*apiserver.AuthenticationConfiguration, e
 	return config, nil
 }
 
-// NewOpenID trusts the issuer that flags name.
+// NewOpenID returns the OpenID for the issuer in the flags.
 func NewOpenID(f OpenIDFlags, own []string) (*OpenID, error) {
 	prefix := f.UsernamePrefix
 	switch {
@@ -133,12 +133,12 @@ func newOpenID(config *apiserver.AuthenticationConfiguration, algorithms, own []
 		}
 	}
 	o := &OpenID{issuers: config.JWT, algorithms: algorithms, own: own}
-	_, err := o.tokens(context.Background()) // what else it refuses
+	_, err := o.tokens(context.Background()) // find other errors at the start
 	return o, err
 }
 
-// Tokens returns what authenticates the ID tokens. The keys of an issuer are fetched when the
-// first token needs them. The context ends with the server.
+// Tokens returns the authenticator of ID tokens. It fetches the keys of an issuer for the first token. The context ends
+// with the server.
 func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
 	by, err := o.tokens(closing)
 	if err != nil || o.from == nil {
@@ -147,7 +147,7 @@ func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
 	return newReloadingTokens(closing, o, by), nil
 }
 
-// tokens is Tokens for the issuers as they are now.
+// tokens is Tokens for the current issuers.
 func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
 	var authenticators []authenticator.Token
 	for _, issuer := range o.issuers {
@@ -168,8 +168,7 @@ func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
 	return tokenunion.New(authenticators...), nil
 }
 
-// clientOf returns a client for requests to an issuer. It keeps no connections, because
-// they would outlive the cluster.
+// clientOf returns a client for requests to an issuer. It does not keep connections, which would outlive the cluster.
 func clientOf(issuer apiserver.Issuer) (*http.Client, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
 	if issuer.CertificateAuthority != "" {
@@ -191,7 +190,7 @@ func clientOf(issuer apiserver.Issuer) (*http.Client, error) {
 	return client, nil
 }
 
-// discovery sends requests for the document of an issuer to another address.
+// discovery sends requests for the discovery document of an issuer to another address.
 type discovery struct {
 	next http.RoundTripper
 	from string
@@ -207,8 +206,8 @@ func (d discovery) RoundTrip(req *http.Request) (*http.Response, error) {
 	return d.next.RoundTrip(req)
 }
 
-// remoteKeys are the public keys of an issuer. Upstream looks for them in the background
-// until it finds them; here each token looks that comes before they are found.
+// remoteKeys has the public keys of an issuer. Upstream fetches them in the background; here each token tries until they
+// have been fetched.
 type remoteKeys struct {
 	closing context.Context
 	issuer  string

@@ -13,8 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// reloadingTokens asks the issuers that a file names. A real server watches the file. Here each token checks whether it has
-// changed, so that the first one after a change is checked by the new content. A file with mistakes changes nothing.
+// reloadingTokens authenticates tokens of the issuers in a file. A real server watches the file. Here each token checks
+// whether it has changed, so that a change applies to the next token. A file with mistakes changes nothing.
 type reloadingTokens struct {
 	closing context.Context
 	first   *OpenID
@@ -34,7 +34,7 @@ func (r *reloadingTokens) AuthenticateToken(ctx context.Context, token string) (
 	return r.current().AuthenticateToken(ctx, token)
 }
 
-// current returns the issuers for the present content of the file.
+// current returns the authenticator for the current content of the file.
 func (r *reloadingTokens) current() authenticator.Token {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *reloadingTokens) current() authenticator.Token {
 	return r.by
 }
 
-// load reads the file again, if it has changed.
+// load reads the file if it has changed.
 func (r *reloadingTokens) load() error {
 	data, err := manifests.ReadFile(r.first.from.path)
 	if err != nil || bytes.Equal(data, r.data) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// Signing returns the authority that signs certificates which the cluster accepts, and what generates the tokens of
+// Signing returns the authority of client certificates that the cluster accepts, and the generator of tokens for
 // Secrets.
 func (a *Authenticator) Signing() (certificate *x509.Certificate, key crypto.Signer, tokens serviceaccount.TokenGenerator, err error) {
 	authority, err := OfProcess()

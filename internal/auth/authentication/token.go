@@ -13,23 +13,23 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// bearer is what one of the cluster's own tokens says about its user.
+// bearer is the user in one of the cluster's own tokens.
 type bearer struct {
-	// User and Groups are the user. If they are empty, the user is the service account
-	// Account in Namespace, as it is at the time of the request.
+	// User and Groups are the user. If they are empty, the user is the service account Account in Namespace, at the time
+	// of the request.
 	User      string   `json:"user,omitempty"`
 	Groups    []string `json:"groups,omitempty"`
 	Namespace string   `json:"namespace,omitempty"`
 	Account   string   `json:"serviceAccount,omitempty"`
 }
 
-// TokenFor makes a token for a user who is a member of the groups. It does not expire.
+// TokenFor returns a token for a user with groups. It does not expire.
 func (a *Authenticator) TokenFor(name string, groups ...string) string {
 	return a.seal(bearer{User: name, Groups: groups})
 }
 
-// TokenForServiceAccount makes a token for a service account. It does not expire, but it is
-// valid only as long as the service account exists.
+// TokenForServiceAccount returns a token for a service account. It does not expire, but is valid only while the service
+// account exists.
 func (a *Authenticator) TokenForServiceAccount(namespace, name string) string {
 	return a.seal(bearer{Namespace: namespace, Account: name})
 }
@@ -51,7 +51,7 @@ func (a *Authenticator) signature(payload string) []byte {
 	return mac.Sum(nil)
 }
 
-// unseal decodes the bearer of a token. Ok is false if the cluster has not made the token.
+// unseal decodes the bearer of a token. ok is false if it is not a token of the cluster.
 func (a *Authenticator) unseal(token string) (b bearer, ok bool) {
 	payload, signature, found := strings.Cut(token, ".")
 	if !found {
@@ -68,7 +68,7 @@ func (a *Authenticator) unseal(token string) (b bearer, ok bool) {
 	return b, json.Unmarshal(text, &b) == nil
 }
 
-// user returns the present user of the token.
+// user returns the current user of the token.
 func (b bearer) user(objects objects) (user.Info, error) {
 	if b.Account == "" {
 		return &user.DefaultInfo{Name: b.User, Groups: b.Groups}, nil
@@ -84,6 +84,5 @@ func (b bearer) user(objects objects) (user.Info, error) {
 	return info.UserInfo(), nil
 }
 
-// errOtherAccount says that a service account has been deleted and created again since its
-// token was accepted.
-var errOtherAccount = errors.New("the service account is another one now")
+// errOtherAccount is the error if a service account was deleted and recreated after its token was accepted.
+var errOtherAccount = errors.New("the service account was deleted and created again")

@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// maxAccessRequests is the number of different requests, of all users together, that an Access
-// records with the names of objects. After that it records as many again without the names.
+// maxAccessRequests is the number of different requests, of all users together, that an Access records with the names of
+// objects. After that it records as many without names.
 const maxAccessRequests = 10_000
 
 // Access records the requests of users, each once. It is safe for concurrent use.

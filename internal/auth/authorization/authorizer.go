@@ -16,19 +16,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
-// Authorizer decides what users may do.
+// Authorizer authorizes requests, and resolves the rules of users.
 type Authorizer interface {
 	authorizer.Authorizer
 	authorizer.RuleResolver
 }
 
-// By makes an authorizer of one that a test has made. Members of system:masters may still do
-// everything. A user who asks for its rules gets those of r.
+// By returns an authorizer for the one of a test. Members of system:masters may still do everything. The rules of a user
+// are those in r.
 func By(r *Rules, a authorizer.Authorizer) Authorizer {
 	return byModes{exceptPrivileged{a}, ByRules(r)}
 }
 
-// exceptPrivileged asks an authorizer about all but the members of system:masters.
+// exceptPrivileged calls an authorizer for all users except members of system:masters.
 type exceptPrivileged struct{ authorizer.Authorizer }
 
 // Authorize implements authorizer.Authorizer.
@@ -49,25 +49,24 @@ type byModes struct {
 	authorizer.RuleResolver
 }
 
-// ByRules makes an authorizer that allows what the rules allow, and everything to
-// system:masters.
+// ByRules returns an authorizer that allows what the rules allow, and everything to system:masters.
 func ByRules(r *Rules) Authorizer { return byRules{r} }
 
-// IsPrivileged reports whether a user is a member of the group that may do everything.
+// IsPrivileged reports whether a user is a member of system:masters.
 func IsPrivileged(u user.Info) bool {
 	return u == authentication.Admin || slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }
 
 type byRules struct{ rules *Rules }
 
-// authorizerOf makes upstream's authorizer with the bindings of one user to roles that speak of a subject,
-// or of anything if that is nil. Most of the roles of a user are about other resources.
+// authorizerOf returns upstream's authorizer with the bindings of a user to roles that may allow a subject; nil: to all
+// roles. Most roles of a user concern other resources.
 func (b byRules) authorizerOf(u user.Info, s *subject) (*rbac.RBACAuthorizer, error) {
 	read, err := b.rules.load()
 	if err != nil {
 		return nil, err
 	}
-	v := view{read, u, s, "role", "clusterrole"} // as upstream's listers call them
+	v := view{read, u, s, "role", "clusterrole"} // as in errors of upstream's listers
 	return rbac.New(v, v, v, v), nil
 }
 
@@ -106,8 +105,7 @@ func (b byRules) RulesFor(ctx context.Context, u user.Info, namespace string) ([
 	return rbac.RulesFor(ctx, u, namespace)
 }
 
-// Resolver returns what finds the rules of a user, for the checks that users do not grant
-// more than they have.
+// Resolver returns the resolver of the rules of users, for the checks of privilege escalation.
 func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return resolver{r} }
 
 type resolver struct{ rules *Rules }
@@ -119,7 +117,7 @@ func (r resolver) rulesOf(ctx context.Context, u user.Info) (*rbacvalidation.Def
 	}
 	v := view{read, u, nil, "roles", "clusterroles"}
 	if info, ok := apirequest.RequestInfoFrom(ctx); ok && info.Resource != "" {
-		// Upstream's NotFound error for a missing role names the resource of the request.
+		// As upstream, the NotFound error for a missing role has the resource of the request.
 		v.roleName, v.clusterRoleName = info.Resource, info.Resource
 	}
 	return rbacvalidation.NewDefaultRuleResolver(v, v, v, v), nil

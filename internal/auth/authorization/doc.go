@@ -1,17 +1,17 @@
-// Package authorization decides what a user may do, and says which rights somebody needed.
+// Package authorization authorizes requests, and computes the rules that users need.
 //
-// [Rules] are the roles and bindings in a store. They are read when a user other than an
-// administrator makes a request, and again when they have changed. Upstream's code evaluates
-// them. An index finds the bindings that name a user, so that the others cost nothing.
+// [Rules] are the roles and bindings in a store. They are read for the first request of a user other than an
+// administrator, and after changes. Upstream's code evaluates them. An index finds the bindings of a user, so that
+// others cost nothing.
 //
-// [Modes] use them, or the policies of a file, or a webhook, or allow or deny everything, as the
-// flags --authorization-* say. What a node may do follows from the Pods that are bound to it.
-// Upstream's graph of them is brought up to date when a node makes a request.
+// [Modes] use them, the policies of a file, or a webhook, or allow or deny everything, as the flags --authorization-*
+// configure. The rights of a node depend on the Pods that are bound to it. Upstream's graph of them is updated when a
+// node sends a request.
 //
 // # Invariants
 //
-//   - A decision follows from the newest revision of the store at the time of the request.
-//   - Members of system:masters are allowed everything without a look at the rules.
+//   - A decision is based on the newest revision of the store at the time of the request.
+//   - Members of system:masters are allowed everything without reading the rules.
 //   - Nothing here writes to the store.
 //
 // # Locks

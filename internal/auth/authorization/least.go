@@ -25,7 +25,7 @@ func attributesOf(a inspect.AccessRequest) authorizer.AttributesRecord {
 	}
 }
 
-// everybodys returns the rules that every user has in a new cluster.
+// everybodys has the rules of every user in a new cluster.
 var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
 	roles := map[string][]rbacv1.PolicyRule{}
 	for _, r := range bootstrappolicy.ClusterRoles() {
@@ -39,15 +39,15 @@ var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
 	return rules
 })
 
-// OwnRights returns the requests that need more than the rights that every user has.
+// OwnRights returns the requests that need more than the rights of every user.
 func OwnRights(requests []inspect.AccessRequest) []inspect.AccessRequest {
 	return slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool { return rbac.RulesAllow(attributesOf(a), everybodys()...) })
 }
 
-// LeastRules returns the fewest rules that allow the verbs and resources of the requests,
-// and no others. They name no objects.
+// LeastRules returns the fewest rules that allow the verbs and resources of the requests, and no others. They have no
+// resource names.
 func LeastRules(requests []inspect.AccessRequest) []rbacv1.PolicyRule {
-	verbs := map[inspect.AccessRequest]map[string]bool{} // by what the verbs are for
+	verbs := map[inspect.AccessRequest]map[string]bool{} // by the request without its verb
 	for _, a := range requests {
 		request := inspect.AccessRequest{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
 		if verbs[request] == nil {
@@ -75,7 +75,7 @@ func LeastRules(requests []inspect.AccessRequest) []rbacv1.PolicyRule {
 	return sortedRules(slices.Collect(maps.Values(rules)))
 }
 
-// resourceOf returns the resource with its subresource, as rules name it.
+// resourceOf returns the resource with its subresource, as in rules: pods/status.
 func resourceOf(a inspect.AccessRequest) string {
 	if a.Subresource == "" {
 		return a.Resource
@@ -83,7 +83,7 @@ func resourceOf(a inspect.AccessRequest) string {
 	return a.Resource + "/" + a.Subresource
 }
 
-// sortedRules returns the rules in the order of their groups, resources and verbs.
+// sortedRules returns the rules sorted by groups, resources and verbs.
 func sortedRules(rules []*rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	out := make([]rbacv1.PolicyRule, 0, len(rules))
 	for _, r := range rules {
@@ -101,9 +101,9 @@ func sortedRules(rules []*rbacv1.PolicyRule) []rbacv1.PolicyRule {
 // RoleRule is a rule of a Role, or of a ClusterRole.
 type RoleRule struct {
 	rbacv1.PolicyRule
-	// Namespaced: the rule is one of a Role: it allows nothing outside of namespaces.
+	// Namespaced: the rule is from a Role, and allows nothing outside of namespaces.
 	Namespaced bool
-	// LeaderElection: kubebuilder generates the rule for leader election, which tests often switch off.
+	// LeaderElection: the rule is one that kubebuilder generates for leader election, which tests often turn off.
 	LeaderElection bool
 }
 
@@ -122,9 +122,9 @@ func Missing(requests []inspect.AccessRequest, rules []RoleRule) []inspect.Acces
 	})
 }
 
-// WithLists adds a list to each watch among the requests. client-go fills its caches by a watch if
-// the server can stream the present objects, as this one and all since 1.32 can, and otherwise lists
-// them first. So a role for older servers needs both verbs.
+// WithLists adds a list for each watch in the requests. client-go fills its caches with a watch if the server can stream
+// the current objects, as this one and all since 1.32 can, and otherwise with a list first. So a role for older servers
+// needs both verbs.
 func WithLists(requests []inspect.AccessRequest) []inspect.AccessRequest {
 	requests = slices.Clone(requests)
 	for _, a := range requests {
@@ -139,16 +139,15 @@ func WithLists(requests []inspect.AccessRequest) []inspect.AccessRequest {
 	return requests
 }
 
-// customary are the verbs that kubebuilder writes into the markers of every operator: for the
-// objects of a resource, and for its subresources.
+// customary are the verbs in kubebuilder's markers of every operator, for a resource and for its subresources.
 var customary = map[string][]string{
 	"":           {"get", "list", "watch", "create", "update", "patch", "delete"},
 	"status":     {"get", "update", "patch"},
 	"finalizers": {"update"},
 }
 
-// isCustomary reports whether a rule has the unused verb because of kubebuilder's markers: it is one
-// of those that the markers always include, and the requests use the resource with another verb.
+// isCustomary reports whether a rule has an unused verb because of kubebuilder's markers: the markers always include the
+// verb, and the requests use the resource with another verb.
 func isCustomary(unused inspect.AccessRequest, requests []inspect.AccessRequest) bool {
 	resource, subresource, _ := strings.Cut(unused.Resource, "/")
 	return slices.Contains(customary[subresource], unused.Verb) && slices.ContainsFunc(requests, func(a inspect.AccessRequest) bool {
@@ -156,11 +155,10 @@ func isCustomary(unused inspect.AccessRequest, requests []inspect.AccessRequest)
 	})
 }
 
-// Unused returns the parts of the rules that none of the requests needs. A part is a pair of a
-// resource and a verb; it is needed if a request matches it. A wildcard is needed if any
-// request matches it. If what kubebuilder generates is tolerated, a part is also needed if
-// the verb is one that the markers always include, and the requests use the resource with another one, or if it is in a rule
-// for leader election.
+// Unused returns the parts of the rules that none of the requests needs. A part is a pair of a resource and a verb; it
+// is needed if a request matches it, also by a wildcard. With tolerateGenerated, a part is also needed if kubebuilder's
+// markers always include its verb and the requests use the resource with another one, or if it is in a rule for leader
+// election.
 func Unused(requests []inspect.AccessRequest, rules []RoleRule, tolerateGenerated bool) []rbacv1.PolicyRule {
 	var unused []inspect.AccessRequest
 	for _, r := range rules {
@@ -178,7 +176,7 @@ func Unused(requests []inspect.AccessRequest, rules []RoleRule, tolerateGenerate
 	return LeastRules(unused)
 }
 
-// part is a rule for one verb of one resource, with the request that it allows.
+// part is a rule for one verb of one resource, with a request that it allows.
 type part struct {
 	rule    RoleRule
 	request inspect.AccessRequest
@@ -224,7 +222,7 @@ func YAML(r rbacv1.PolicyRule) string {
 	return "- {" + strings.Join(fields, ", ") + "}"
 }
 
-// Marker formats a rule as a marker from which controller-gen makes the rule.
+// Marker formats a rule as a marker for controller-gen.
 func Marker(r rbacv1.PolicyRule) string {
 	var fields []string
 	for _, field := range []struct {

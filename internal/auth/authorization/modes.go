@@ -26,7 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
+// The authorization modes of kube-apiserver's flag --authorization-mode.
 const (
 	RBAC        = "RBAC"
 	AlwaysAllow = "AlwaysAllow"
@@ -38,17 +38,17 @@ const (
 
 var allModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node}
 
-// Modes say who decides what users may do: authorizers that are called one after the other. They do
-// not change. A cluster and its forks share them.
+// Modes configures authorizers that are called one after the other. It is immutable. A cluster and its forks share it.
 type Modes struct {
 	configuration *apiserver.AuthorizationConfiguration
 	policies      abac.PolicyList // of ABAC
-	// file is where the configuration comes from, and data what it was; empty: flags say it.
+	// file is the file of the configuration, and data its content at the start; empty: the configuration comes from
+	// flags.
 	file string
 	data []byte
 }
 
-// NewModes reads the files that the options name. The errors are those of kube-apiserver.
+// NewModes returns the Modes for options, whose files it reads. The errors are those of kube-apiserver.
 func NewModes(o Options) (*Modes, error) {
 	m := &Modes{}
 	var err error
@@ -72,7 +72,7 @@ func NewModes(o Options) (*Modes, error) {
 	return m, err
 }
 
-// configurationOf returns the configuration that the flags about single modes make.
+// configurationOf returns the configuration for the flags of single modes.
 func configurationOf(o Options) (*apiserver.AuthorizationConfiguration, error) {
 	modes := o.Modes
 	if len(modes) == 0 {
@@ -107,7 +107,7 @@ func configurationOf(o Options) (*apiserver.AuthorizationConfiguration, error) {
 	return configuration, utilerrors.NewAggregate(errs)
 }
 
-// webhookOf returns the configuration of the webhook that the flags make.
+// webhookOf returns the configuration of the webhook for the flags.
 func webhookOf(o Options) *apiserver.WebhookConfiguration {
 	return &apiserver.WebhookConfiguration{
 		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
@@ -120,13 +120,13 @@ func webhookOf(o Options) *apiserver.WebhookConfiguration {
 	}
 }
 
-// Has reports whether a mode is among them.
+// Has reports whether a mode is configured.
 func (m *Modes) Has(mode string) bool {
 	return slices.ContainsFunc(m.configuration.Authorizers, func(a apiserver.AuthorizerConfiguration) bool { return string(a.Type) == mode })
 }
 
-// By returns an authorizer that calls those of the modes one after the other. The first that allows
-// or denies decides. The mode Node reads the store of the rules. Members of system:masters may do everything in any mode.
+// By returns an authorizer that calls the authorizers of the modes in turn. The first one that allows or denies decides.
+// The mode Node reads the store of the rules. Members of system:masters may do everything in any mode.
 func (m *Modes) By(r *Rules) (Authorizer, error) {
 	built := &authorizers{policies: m.policies}
 	if m.Has(RBAC) {
@@ -142,8 +142,8 @@ func (m *Modes) By(r *Rules) (Authorizer, error) {
 	return newReloading(m, built, by), nil
 }
 
-// authorizers has the authorizers of the modes of one cluster. A mode that the cluster does not have
-// from its start is nil; a configuration that asks for it later is refused, as on a real server.
+// authorizers has the authorizers of the modes of a cluster. A mode that is not configured at the start is nil; as on a
+// real server, a later configuration with it is rejected.
 type authorizers struct {
 	rules    *byRules
 	nodes    *nodeAuthorizer
@@ -195,7 +195,7 @@ func notFromTheStart(mode string) error {
 	return fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup", mode)
 }
 
-// newWebhook makes an authorizer that asks a webhook.
+// newWebhook returns an authorizer that calls a webhook.
 func newWebhook(config apiserver.AuthorizerConfiguration) (Authorizer, error) {
 	client, err := webhookutil.LoadKubeconfig(*config.Webhook.ConnectionInfo.KubeConfigFile, nil)
 	if err != nil {
@@ -220,7 +220,7 @@ func newWebhook(config apiserver.AuthorizerConfiguration) (Authorizer, error) {
 		authorizationcel.NewDefaultCompiler())
 }
 
-// measured takes the metrics that kube-apiserver records about a webhook.
+// measured records kube-apiserver's metrics of a webhook.
 type measured struct {
 	webhookmetrics.NoopRequestMetrics
 	webhookmetrics.WebhookMetrics

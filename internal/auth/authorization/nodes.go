@@ -22,9 +22,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// nodeAuthorizer is the authorizer of the mode Node: kubelets may do to objects what the Pods on
-// their nodes need. Upstream's graph finds these objects. When a kubelet makes a request,
-// the graph is brought up to date with the changes in the store.
+// nodeAuthorizer is the authorizer of the mode Node: kubelets may access the objects that the Pods on their nodes need.
+// Upstream's graph has these objects. It is updated from the store when a kubelet sends a request.
 type nodeAuthorizer struct {
 	store      *store.Store
 	kinds      map[string]graphKind // by the prefixes of their store keys
@@ -33,7 +32,7 @@ type nodeAuthorizer struct {
 	mu    sync.Mutex
 	graph *node.Graph
 	by    *node.NodeAuthorizer
-	seen  int64 // the revision of the store that the graph shows
+	seen  int64 // the revision of the store up to which the graph is complete
 }
 
 func newNodeAuthorizer(s *store.Store, prefixes Prefixes) *nodeAuthorizer {
@@ -45,14 +44,14 @@ func newNodeAuthorizer(s *store.Store, prefixes Prefixes) *nodeAuthorizer {
 	return n
 }
 
-// begin makes an empty graph.
+// begin starts with an empty graph.
 func (n *nodeAuthorizer) begin() {
 	n.graph = node.NewGraph()
 	n.by = node.NewAuthorizer(n.graph, n.identifier, bootstrappolicy.NodeRules())
 	n.seen = 0
 }
 
-// graphKind is a kind whose objects lead from a node to other objects.
+// graphKind is a kind in the graph.
 type graphKind struct {
 	add    func(*node.Graph, string) error
 	remove func(g *node.Graph, namespace, name string)
@@ -94,7 +93,7 @@ var graphKinds = map[string]graphKind{
 	},
 }
 
-// of adds a stored object to the graph.
+// added returns a function that adds a stored object to the graph.
 func added[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	return func(g *node.Graph, stored string) error {
 		obj := new(T)
@@ -106,7 +105,7 @@ func added[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	}
 }
 
-// now returns upstream's authorizer for the present state of the store.
+// now returns upstream's authorizer for the current state of the store.
 func (n *nodeAuthorizer) now() (*node.NodeAuthorizer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,11 +115,11 @@ func (n *nodeAuthorizer) now() (*node.NodeAuthorizer, error) {
 		if !errors.As(err, &compacted) {
 			return n.by, err
 		}
-		n.begin() // others write faster than the history is long
+		n.begin() // the revision was compacted meanwhile
 	}
 }
 
-// follow adds to the graph what has changed in the store since.
+// follow applies the changes in the store since seen to the graph.
 func (n *nodeAuthorizer) follow() error {
 	if n.seen == 0 {
 		return n.read()
@@ -168,7 +167,7 @@ func (n *nodeAuthorizer) read() error {
 	return nil
 }
 
-// change adds a change to the graph.
+// change applies a change to the graph.
 func (n *nodeAuthorizer) change(e *store.Event) error {
 	for prefix, kind := range n.kinds {
 		if rest, ok := strings.CutPrefix(e.Record.Key, prefix); ok {
@@ -178,7 +177,7 @@ func (n *nodeAuthorizer) change(e *store.Event) error {
 	return nil
 }
 
-// change adds a change of an object of the kind. Key is the store key after the prefix of the kind.
+// change applies a change of an object of the kind to the graph. key is the store key without the prefix of the kind.
 func (kind graphKind) change(g *node.Graph, e *store.Event, key string) error {
 	if e.Type == store.Deleted {
 		namespace, name, namespaced := strings.Cut(key, "/")

@@ -2,7 +2,7 @@ package authorization
 
 import "time"
 
-// Options are the authorizers of a server, in the words of the flags of kube-apiserver.
+// Options configure the authorizers of a server, as the flags of kube-apiserver do.
 type Options struct {
 	Modes []string // --authorization-mode; none: RBAC
 

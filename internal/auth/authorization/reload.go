@@ -18,16 +18,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// serverID names the server in the metrics of its configuration.
+// serverID identifies the server in the metrics of its configuration.
 const serverID = "fakecluster"
 
-// reloading asks authorizers that a file configures. A real server watches the file. Here each
-// request checks whether it has changed, so that the first one after a change is decided by the
-// new content. A file with mistakes changes nothing.
+// reloading calls the authorizers that a file configures. A real server watches the file. Here each request checks
+// whether it has changed, so that a change applies to the next request. A file with mistakes changes nothing.
 type reloading struct {
 	built    *authorizers
 	file     string
-	required sets.Set[apiserver.AuthorizerType] // modes that have to remain
+	required sets.Set[apiserver.AuthorizerType] // modes that must remain
 
 	mu            sync.Mutex
 	by            Authorizer
@@ -48,7 +47,7 @@ func newReloading(m *Modes, built *authorizers, by Authorizer) *reloading {
 	return r
 }
 
-// current returns the authorizer for the present content of the file.
+// current returns the authorizer for the current content of the file.
 func (r *reloading) current() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +63,7 @@ func (r *reloading) current() Authorizer {
 	return r.by
 }
 
-// load reads the file again, if it has changed.
+// load reads the file if it has changed.
 func (r *reloading) load() error {
 	data, err := manifests.ReadFile(r.file)
 	if err != nil || bytes.Equal(data, r.data) {

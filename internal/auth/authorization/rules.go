@@ -19,8 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Prefixes returns what the store keys of a built-in resource begin with, by its plural. The prefix
-// ends with a slash.
+// Prefixes returns the prefix of the store keys of a built-in resource, given its plural. The prefix ends with a slash.
 type Prefixes func(plural string) string
 
 // Rules are the roles and bindings in a store. They are safe for concurrent use.
@@ -31,13 +30,13 @@ type Rules struct {
 	current  atomic.Pointer[index]
 }
 
-// rulePrefixes are what the store keys of roles and bindings begin with.
+// rulePrefixes has the prefixes of the store keys of roles and bindings.
 type rulePrefixes struct {
 	clusterRoles, clusterBindings, roles, bindings string
 }
 
-// NewRules makes the rules of a store with the given prefixes. For a forked store, they reuse what
-// the rules of its origin read, if these are given.
+// NewRules returns the rules of a store with the given prefixes. For a fork, origin are the rules of the origin, whose
+// parsed objects they reuse; otherwise it is nil.
 func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
 	r := &Rules{store: s, prefixes: prefixes, keys: rulePrefixes{
 		clusterRoles: prefixes("clusterroles"), clusterBindings: prefixes("clusterrolebindings"),
@@ -46,7 +45,7 @@ func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
 	if origin == nil {
 		return r
 	}
-	// The origin reads what it has not read yet, so that further forks do not read it again.
+	// Update the origin first, so that further forks do not read the same again.
 	if read, err := origin.load(); err == nil && read.revision <= s.Revision() {
 		inherited := *read
 		inherited.seen = &atomic.Int64{}
@@ -59,40 +58,39 @@ func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
 // index has the roles and bindings in a store at one revision.
 type index struct {
 	revision int64
-	// seen is the revision up to which none of them has changed.
+	// seen is the revision up to which no role and no binding has changed.
 	seen *atomic.Int64
 
-	roles           map[string]*role // by namespace and name, with a slash between them
+	roles           map[string]*role // by NAMESPACE/NAME
 	clusterRoles    map[string]*role // by name
 	clusterBindings bindings[*rbacv1.ClusterRoleBinding]
 	inNamespace     map[string]bindings[*rbacv1.RoleBinding]
 	parsed          map[string]parsed // bindings, by store key
 }
 
-// role is a Role or ClusterRole, whose rules are read when they are first needed.
+// role is a Role or ClusterRole, which is decoded when it is first needed.
 type role struct {
 	record store.Record
 	// read returns the same rules in both forms.
 	read func() (granted, error)
 }
 
-// granted has the rules of a Role or ClusterRole as upstream asks for them.
+// granted has the rules of a Role or ClusterRole in upstream's types.
 type granted struct {
 	role        *rbacv1.Role
 	clusterRole *rbacv1.ClusterRole
-	// resources are those that the rules name, with wildcards and subresources as they are
-	// written; urls says that rules name URLs.
+	// resources are the resources in the rules, with wildcards and subresources unchanged. urls: the rules have URLs.
 	resources map[string]bool
 	urls      bool
 }
 
-// parsed is a binding as it was at a revision.
+// parsed is a decoded binding at a revision.
 type parsed struct {
 	revision int64
 	binding  any
 }
 
-// bindings has bindings by their subjects, in the order of the bindings' names.
+// bindings has bindings by subject, sorted by the names of the bindings.
 type bindings[B any] struct {
 	everyone []B
 	users    map[string][]int
@@ -124,7 +122,7 @@ func (b *bindings[B]) add(binding B, namespace string, subjects []rbacv1.Subject
 	}
 }
 
-// bindingsOf returns the bindings that name the user or a group of the user.
+// bindingsOf returns the bindings of the user or of a group of the user.
 func (b *bindings[B]) bindingsOf(u user.Info) []B {
 	found := b.users[u.GetName()]
 	lists := 0
@@ -164,7 +162,7 @@ func (r *Rules) load() (*index, error) {
 		read, err := r.read(former)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
-			continue // others write faster than the history is long
+			continue // the revision was compacted meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -174,8 +172,8 @@ func (r *Rules) load() (*index, error) {
 	}
 }
 
-// isFresh reports whether the store still has the roles and bindings of an index. It reads the
-// changes since it was last called.
+// isFresh reports whether the roles and bindings in the store are those of an index. It reads the changes since its last
+// call.
 func (r *Rules) isFresh(i *index) (bool, error) {
 	seen := i.seen.Load()
 	if r.store.Revision() == seen {
@@ -205,14 +203,13 @@ func (r *Rules) isFresh(i *index) (bool, error) {
 	return true, nil
 }
 
-// isRule reports whether a key is that of a role or binding.
+// isRule reports whether a key belongs to a role or binding.
 func (p rulePrefixes) isRule(key string) bool {
 	return strings.HasPrefix(key, p.roles) || strings.HasPrefix(key, p.bindings) ||
 		strings.HasPrefix(key, p.clusterRoles) || strings.HasPrefix(key, p.clusterBindings)
 }
 
-// read makes the index of the newest revision. It reuses what the former one has parsed, if
-// that has not changed.
+// read returns the index of the newest revision. It reuses unchanged objects of the former one.
 func (r *Rules) read(former *index) (*index, error) {
 	next := &index{
 		revision: r.store.Revision(), seen: &atomic.Int64{},
@@ -271,7 +268,7 @@ func (r *Rules) read(former *index) (*index, error) {
 	})
 }
 
-// parse reads a binding, if the former index does not have it.
+// parse decodes a binding, unless the former index has it.
 func parse[B any](next, former *index, record store.Record) (*B, error) {
 	read, ok := former.parsed[record.Key]
 	if !ok || read.revision != record.Revision {
@@ -302,11 +299,11 @@ func newRole(record store.Record) *role {
 	})}
 }
 
-// subject is what a request is about, as far as rules can be chosen by it.
+// subject has the properties of a request by which roles are selected.
 type subject struct {
 	isResource bool
 	resource   string // with its subresource
-	any        string // the same subresource of any resource; empty: there is none
+	any        string // the same subresource of any resource, such as */scale; empty: none
 }
 
 func subjectOf(a authorizer.Attributes) *subject {
@@ -317,8 +314,8 @@ func subjectOf(a authorizer.Attributes) *subject {
 	return s
 }
 
-// mayAllow returns false if a role certainly allows nothing about a subject. Otherwise upstream's code
-// decides. It also words the error of a role that does not exist or cannot be read.
+// mayAllow returns false if a role certainly does not allow a subject. Otherwise upstream's code decides; it also
+// returns the error for a role that does not exist or cannot be decoded.
 func (r *role) mayAllow(s *subject) bool {
 	if s == nil || r == nil {
 		return true
@@ -333,14 +330,14 @@ func (r *role) mayAllow(s *subject) bool {
 	return rules.resources[s.resource] || rules.resources[rbacv1.ResourceAll] || s.any != "" && rules.resources[s.any]
 }
 
-// view is an index in the form that upstream's resolver needs: all roles, and the bindings
-// that name one user, to roles that speak of a subject.
+// view is an index in the form for upstream's resolver: all roles, and the bindings of one user to roles that may allow
+// a subject.
 type view struct {
 	*index
 	user user.Info
-	// subject is what the rules have to speak of; nil: anything.
+	// subject selects the roles; nil: all.
 	subject *subject
-	// roleName and clusterRoleName are the names of the kinds in errors.
+	// roleName and clusterRoleName are the resources in NotFound errors.
 	roleName, clusterRoleName string
 }
 

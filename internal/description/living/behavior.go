@@ -35,7 +35,7 @@ type Behavior struct {
 	// Service selects by the name of a Service that selects the pod and exists when the container starts. It
 	// may be a pattern of path.Match.
 	Service string `json:"service,omitempty"`
-	// Labels selects by labels of the pod, all of which have to match.
+	// Labels selects by labels of the pod, all of which must match.
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// PullDelay is how long the pull of the image takes. Default: 100 to 300 milliseconds. An image that is
@@ -56,7 +56,7 @@ type Behavior struct {
 	// UnhealthyAfter is the time from the start of the container after which liveness probes fail. Default: never.
 	UnhealthyAfter time.Duration `json:"-"`
 	// Jitter varies PullDelay, StartDelay, ReadyDelay, RunTime and UnhealthyAfter by up to this share of them, in both
-	// directions: with 0.2, one second is between 0.8 and 1.2 seconds. It has to be between 0 and 1.
+	// directions: with 0.2, one second is between 0.8 and 1.2 seconds. It must be from 0 to 1.
 	Jitter float64 `json:"jitter,omitempty"`
 
 	// RunTime is the time from the start of the container until it exits. Default: a container exits if ExitCode or
@@ -72,8 +72,8 @@ type Behavior struct {
 	Failures int `json:"failures,omitempty"`
 	// Message is the termination message.
 	Message string `json:"message,omitempty"`
-	// Log is what each start of the container writes to its standard output, at once. With the policy FallbackToLogsOnError, its end is the
-	// termination message of a container that fails, unless Message is set.
+	// Log is what the container writes to its standard output at each start. With the policy FallbackToLogsOnError, its
+	// end is the termination message of a container that fails, unless Message is set.
 	Log string `json:"log,omitempty"`
 	// Forever keeps the container running although its command or restart policy would end it.
 	Forever bool `json:"forever,omitempty"`

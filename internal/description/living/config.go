@@ -39,7 +39,7 @@ type Config struct {
 // DefaultNodes is the number of nodes of a Config without Nodes.
 const DefaultNodes = 3
 
-// Nodes are nodes by their number, or as objects.
+// Nodes is a number of nodes, or a list of Node objects.
 type Nodes struct {
 	Count   int
 	Objects []*corev1.Node
@@ -135,21 +135,21 @@ func (s *strict) readNodes(n *yaml.Node, into *Nodes) {
 	if n.Kind == yaml.SequenceNode {
 		s.read(n, &into.Objects)
 		if len(n.Content) == 0 {
-			s.mistake(n, "there has to be at least one node")
+			s.mistake(n, "give at least one node")
 		}
 		return
 	}
 	if n.ShortTag() != "!!int" || n.Decode(&into.Count) != nil {
 		s.mistake(n, "this has to be a number of nodes, such as 3, or a list of Node objects")
 	} else if into.Count < 1 {
-		s.mistake(n, "there has to be at least one node")
+		s.mistake(n, "give at least one node")
 	}
 }
 
 // readBehaviors reads behaviors, and reports invalid ones.
 func (s *strict) readBehaviors(n *yaml.Node, into *[]Behavior) {
 	if n.Kind != yaml.SequenceNode {
-		s.mistake(n, "this has to be a list of behaviors")
+		s.mistake(n, "this must be a list of behaviors")
 		return
 	}
 	for _, item := range n.Content {
@@ -175,7 +175,7 @@ func (s *strict) readScheduler(n *yaml.Node, into *Scheduler) {
 		_ = n.Decode(&runs)
 		into.None = !runs
 	default:
-		s.mistake(n, "this has to be false, for no scheduler, or a KubeSchedulerConfiguration")
+		s.mistake(n, "this must be false, for no scheduler, or a KubeSchedulerConfiguration")
 	}
 }
 
@@ -217,7 +217,7 @@ func ReadFile(name string, data []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s:%d: not YAML: %s", name, line, text)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: this has to be one YAML document", name)
+		return nil, fmt.Errorf("%s: this must be one YAML document", name)
 	}
 	c, mistakes := Read(document.Content[0])
 	var errs []error

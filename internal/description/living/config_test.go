@@ -12,7 +12,7 @@ import (
 func TestFilesAreReadStrictly(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler)`},
-		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler"},
+		{"a list", "[nodes]", "f.yaml:1:1: this must be a mapping with some of behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler"},
 		{"a field twice", "nodes: 1\nnodes: 2", "f.yaml:2:1: nodes is given twice, first on line 1"},
 		{"text that is not YAML", "nodes: 1\n- a", "f.yaml:1: not YAML: did not find expected key"},
 		{"two documents", "nodes: 1\n---\nnodes: 2", "f.yaml: this has to be one YAML document"},
@@ -26,11 +26,11 @@ func TestFilesAreReadStrictly(t *testing.T) {
 		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2; it must be between 0 and 1"},
 		{"behaviors by name", "behaviors: {web: {}}", "f.yaml:1:12: this has to be a list of behaviors"},
 		{"an admission that is neither", "behaviors: [{image: a, admission: deny}]", `f.yaml:1:13: the behavior of image a: the field Admission is "deny"; write "allow", or leave it out`},
-		{"programs by name", "programs: {web: ./web}", "f.yaml:1:11: this has to be a list of programs"},
+		{"programs by name", "programs: {web: ./web}", "f.yaml:1:11: this must be a list of programs"},
 		{"a program without a path", "programs:\n- {image: a, path: b}\n- image: web", "f.yaml:3:3: a program needs an image and a path, such as {image: ghcr.io/acme/operator, path: ./bin/manager}"},
 		{"an unknown field of a program", "programs: [{image: a, path: b, env: []}]", `f.yaml:1:32: unknown field "env" (allowed: args, image, path)`},
-		{"controllers by number", "controllers: [1]", "f.yaml:1:15: this has to be a string, and is a number"},
-		{"a scheduler by name", "scheduler: mine", "f.yaml:1:12: this has to be false, for no scheduler, or a KubeSchedulerConfiguration"},
+		{"controllers by number", "controllers: [1]", "f.yaml:1:15: this must be a string, not a number"},
+		{"a scheduler by name", "scheduler: mine", "f.yaml:1:12: this must be false, for no scheduler, or a KubeSchedulerConfiguration"},
 		{"a mark", "behaviors: [{image: !absent }]", "f.yaml:1:21: the mark !absent cannot be used here"},
 		{"an alias of itself", "behaviors: [&a {labels: {x: *a}}]", "f.yaml:1:"},
 	} {
@@ -117,7 +117,7 @@ func TestABehaviorIsReadFromText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":           "the behavior is empty; write one such as {image: web, readyDelay: 20s}",
 		"{crash: 1}": `unknown field "crash"`,
-		"web":        "this has to be a mapping with some of",
+		"web":        "this must be a mapping with some of",
 		"{image: a":  "yaml: ",
 	} {
 		if _, err := ReadBehavior(text); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {

@@ -22,7 +22,7 @@ func (p *Program) IsRelative() bool {
 	return strings.ContainsRune(p.Path, '/') && !filepath.IsAbs(p.Path)
 }
 
-// Resolve makes the relative paths of programs begin at the folder of a file.
+// Resolve makes relative paths of programs absolute; they begin at the folder of a file.
 func (c *Config) Resolve(file string) error {
 	for i := range c.Programs {
 		p := &c.Programs[i]
@@ -40,7 +40,7 @@ func (c *Config) Resolve(file string) error {
 
 func (s *strict) readPrograms(n *yaml.Node, into *[]Program) {
 	if n.Kind != yaml.SequenceNode {
-		s.mistake(n, "this has to be a list of programs")
+		s.mistake(n, "this must be a list of programs")
 		return
 	}
 	s.read(n, into)

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Mistake is a mistake in data, at its place in the YAML.
+// Mistake is a mistake in data, with its position in the YAML.
 type Mistake struct {
 	Line, Column int
 	Text         string
@@ -20,7 +20,7 @@ type Mistake struct {
 // maxNodes limits the values of a YAML document, including those that aliases repeat.
 const maxNodes = 100_000
 
-// strict reads YAML into Go values. It continues after a mistake, so that all of them are found.
+// strict decodes YAML to Go values. It continues after a mistake, so that it finds all of them.
 type strict struct {
 	mistakes []Mistake
 	nodes    int
@@ -30,7 +30,7 @@ func (s *strict) mistake(n *yaml.Node, format string, args ...any) {
 	s.mistakes = append(s.mistakes, Mistake{n.Line, n.Column, fmt.Sprintf(format, args...)})
 }
 
-// read reads a node into a pointer, as encoding/json would. Unknown and repeated fields are mistakes.
+// read decodes a node to a pointer, as encoding/json would. Unknown and repeated fields are mistakes.
 func (s *strict) read(n *yaml.Node, into any) {
 	before := len(s.mistakes)
 	value := s.value(n, reflect.TypeOf(into).Elem())
@@ -78,7 +78,7 @@ func (s *strict) value(n *yaml.Node, t reflect.Type) any {
 		return s.fields(n, t)
 	case kind == reflect.Map:
 		if n.Kind != yaml.MappingNode {
-			s.mistake(n, "this has to be a mapping")
+			s.mistake(n, "this must be a mapping")
 			return nil
 		}
 		values := map[string]any{}
@@ -86,7 +86,7 @@ func (s *strict) value(n *yaml.Node, t reflect.Type) any {
 		return values
 	case kind == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
-			s.mistake(n, "this has to be a list")
+			s.mistake(n, "this must be a list")
 			return nil
 		}
 		items := []any{}
@@ -114,7 +114,7 @@ func (s *strict) each(n *yaml.Node, f func(key, value *yaml.Node)) {
 
 func (s *strict) fields(n *yaml.Node, t reflect.Type) any {
 	if n.Kind != yaml.MappingNode {
-		s.mistake(n, "this has to be a mapping with some of %s", strings.Join(names(t), ", "))
+		s.mistake(n, "this must be a mapping with some of %s", strings.Join(names(t), ", "))
 		return nil
 	}
 	types := map[string]reflect.Type{}
@@ -172,7 +172,7 @@ func (s *strict) leaf(n *yaml.Node, t reflect.Type) any {
 	}
 	if err := unmarshal(value, reflect.New(t).Interface()); err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			s.mistake(n, "this has to be a %s, and is a %s", kindOf(wrong.Type), wrong.Value)
+			s.mistake(n, "this must be a %s, not a %s", kindOf(wrong.Type), wrong.Value)
 		} else {
 			s.mistake(n, "%v", err)
 		}
@@ -181,7 +181,7 @@ func (s *strict) leaf(n *yaml.Node, t reflect.Type) any {
 	return value
 }
 
-// kindOf returns the word for a type of Go in JSON.
+// kindOf returns the JSON type of a Go type, for messages.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -194,7 +194,7 @@ func kindOf(t reflect.Type) string {
 	return "whole number"
 }
 
-// plain returns a node as a value of JSON.
+// plain returns a node as a JSON value.
 func plain(n *yaml.Node) (any, error) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
 		return n.Value, nil

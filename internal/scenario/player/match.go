@@ -23,9 +23,9 @@ func renderedSides(want, got any) (w, g any) {
 // that their difference shows nothing else:
 //
 //   - of a mapping, the fields that want names; of one marked !only, all;
-//   - of a list, every item, each compared to the item in its place, or for one marked
-//     !unordered to an item that it matches. If the lists differ, both sides have the same length, and missing{} is in the place
-//     of an item that one side does not have;
+//   - of a list, every item, each compared to the item in its place, or for one marked !unordered to an item that it
+//     matches. If the lists differ, both sides have the same length, and missing{} is in the place of an item that one
+//     side does not have;
 //   - a field marked !absent only if got has it, so that it shows as a surplus;
 //   - a field marked !present as got has it, or as the mark if it is missing.
 func compared(want, got any) (w, g any) {

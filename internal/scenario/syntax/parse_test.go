@@ -33,7 +33,7 @@ func TestMistakes(t *testing.T) {
 		{"a cluster has valid fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"what lives in a cluster is checked", "scenario: s\nworkloads:\n  nodes: 0\n  behaviors:\n  - {image: a, crash: true}\nsteps:\n" + get, []string{
-			`f.yaml:3: there has to be at least one node`,
+			`f.yaml:3: give at least one node`,
 			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(living.BehaviorFields(), ", ") + `)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: withoutNamespaceLifecycle must be true or false`}},

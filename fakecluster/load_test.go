@@ -97,8 +97,8 @@ func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 	for path, want := range map[string]string{
 		"kind":         `CRD path kind: no CustomResourceDefinition in it; WithManifests creates objects of other kinds`,
 		"nowhere.yaml": `CRD path: stat nowhere.yaml: no such file or directory`,
-		"empty":        `CRD path empty: no manifest in it`,
-		"only":         `CRD path only: no manifest in it`,
+		"empty":        `CRD path empty: there is no manifest in it`,
+		"only":         `CRD path only: there is no manifest in it`,
 		"twice.yaml":   `twice.yaml: document 2: customresourcedefinitions.apiextensions.k8s.io "crontabs.stable.example.com" already exists`,
 		"invalid.yaml": `invalid.yaml: document 1: CustomResourceDefinition.apiextensions.k8s.io "crontabs" is invalid: ` +
 			`metadata.name: Invalid value: "crontabs": must be spec.names.plural+"."+spec.group`,

@@ -104,8 +104,8 @@ func TestFoldersMayHaveDocumentsThatAreNotObjects(t *testing.T) {
 	_, err := c.Clientset().CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
 	must(t, err)
 	fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("all"))
-	equal(t, "no apiVersion", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/names.yaml")), "all/names.yaml: document 1: it does not have apiVersion and kind, so it is not an object")
-	equal(t, "a patch", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/patch.yaml")), "all/patch.yaml: document 1: it is not a mapping, so it is not an object")
+	equal(t, "no apiVersion", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/names.yaml")), "all/names.yaml: document 1: not an object: it needs apiVersion and kind")
+	equal(t, "a patch", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/patch.yaml")), "all/patch.yaml: document 1: not an object: it is not a mapping")
 }
 
 func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
@@ -123,7 +123,7 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 		"unknown.yaml": `manifest path unknown.yaml: Thing "a": no matches for kind "Thing" in version "example.com/v1"`,
 		"list.yaml":    `list.yaml: document 1: json: cannot unmarshal number into Go value of type v1.PartialObjectMetadata`,
 		"overlay":      `manifest path overlay: its kustomization needs ../base, which is not in the folder: write fakecluster.WithObjects(kustomize.Objects(t, "overlay")...), or --kustomize overlay`,
-		"empty":        `manifest path empty: no manifest in it`,
+		"empty":        `manifest path empty: there is no manifest in it`,
 		"missing":      `manifest path: stat missing: no such file or directory`,
 		"":             `manifest path: stat : no such file or directory`,
 	} {

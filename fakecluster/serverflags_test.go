@@ -357,7 +357,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
 		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
 			"WithAuthorization and --authorization-mode say the same; give one of them"},
-		{"an address without a socket", []string{"--secure-port=1234"}, []fakecluster.Option{fakecluster.InProcess()}, "InProcess has no socket, which a flag speaks of"},
+		{"an address without a socket", []string{"--secure-port=1234"}, []fakecluster.Option{fakecluster.InProcess()}, "InProcess excludes flags about the socket, such as --secure-port: remove one of them"},
 	} {
 		cluster, err := fakecluster.New(append(c.options, fakecluster.WithAPIServerFlags(c.flags...))...)
 		if err == nil {

@@ -37,7 +37,7 @@ func testWhatDefaultsAddIsBounded(t *testing.T) {
 	c := start(t)
 	c.must("POST", definitionsPath, fillersDefinition())
 	c.must("POST", fillersPath, filler("small", 10))
-	const lacks = "the object lacks more defaults than fit into it: at most 16 MiB are filled in"
+	const lacks = "the defaults that the object lacks are larger than 16 MiB"
 	huge := filler("huge", 50_000)
 	patch := strings.Replace(filler("small", 50_000), `"metadata":{"name":"small"},`, "", 1)
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func testWhatDefaultsAddIsBounded(t *testing.T) {
 // An object that was stored before its definition got the defaults can be read no more, until these go.
 func TestWhatDefaultsAddToAStoredObjectIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const lacks = "the object lacks more defaults than fit into it: at most 16 MiB are filled in"
+		const lacks = "the defaults that the object lacks are larger than 16 MiB"
 		huge := filler("huge", 50_000)
 		free := strings.Replace(fillersDefinition(), `,"default":"`+strings.Repeat("x", 100_000)+`"`, "", 1)
 		c := start(t)

@@ -119,7 +119,7 @@ c &lt; d in 1/2
 		t.Errorf("%d: %s", status, out)
 	}
 	write("broken/a.xml", "<html/>")
-	if status, out := run("explore", "merge", "broken"); status != failed || out != "fakecluster: explore merge: "+filepath.Join(folder, "broken", "a.xml")+": no JUnit of test suites: expected element type <testsuites> but have <html>\n" {
+	if status, out := run("explore", "merge", "broken"); status != failed || out != "fakecluster: explore merge: "+filepath.Join(folder, "broken", "a.xml")+": not a JUnit file of test suites: expected element type <testsuites> but have <html>\n" {
 		t.Errorf("%d: %s", status, out)
 	}
 	if status, out := run("explore", "merge"); status != wrongUsage || out != "fakecluster: explore merge: give the folders with the results of the shards\n" {

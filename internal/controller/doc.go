@@ -41,7 +41,8 @@
 //     there is an object of that kind, name and uid, in the object's namespace or at cluster
 //     scope.
 //   - An object with an existing owner stays, and loses the references to the others.
-//   - An owner that is deleted in the foreground is removed after the dependents that block its deletion, and one that orphans its dependents after they have lost their references.
+//   - An owner that is deleted in the foreground is removed after the dependents that block its deletion, and one that
+//     orphans its dependents after they have lost their references.
 //   - Events are never collected, nor are cluster-scoped objects that name an owner of a
 //     namespaced kind.
 //   - While the kind of an owner is not served, its dependents stay.

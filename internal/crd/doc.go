@@ -11,7 +11,9 @@
 // (package cache lists them). It is immutable, except for values that are computed from its content and cached:
 //
 //   - The field engines, types and OpenAPI documents of a version are created when they are first used.
-//   - A shared spec (sharedspec.go) caches its warnings and violations, and the last valid definition with this spec. The latter is used only for a definition that equals it in everything that validation reads. The limit of the cache sharedSpecs bounds how many specs are shared.
+//   - A shared spec (sharedspec.go) caches its warnings and violations, and the last valid definition with this spec.
+//     The latter is used only for a definition that equals it in everything that validation reads. The limit of the
+//     cache sharedSpecs bounds how many specs are shared.
 //
 // Results of a conversion webhook are cached (resource.Conversions), up to a limit, in place of the watch cache that a
 // real server has for each version. Reads that a real server answers from its watch cache do not call the webhook again:

@@ -17,7 +17,8 @@
 // sigs.k8s.io/structured-merge-diff; [TestDifferential] compares them. In rare and complicated cases the engine
 // declines, and the caller must use upstream's code; Result.Declined has the reason. It declines
 //
-//   - what upstream rejects: a value of another type than in the schema, a field that is not in the schema, a configuration with duplicate items;
+//   - what upstream rejects: a value of another type than in the schema, a field that is not in the schema, a
+//     configuration with duplicate items;
 //   - objects with duplicate items in a set or a map-like list;
 //   - applies by a manager that has applied before, to an object with owners in several
 //     versions;

@@ -9,27 +9,27 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// maxCounted is how many pairs of a level and a FlowSchema are shown. A cluster has had so many only if a
-// test creates and deletes them without end; what comes then is not shown.
+// maxCounted is the maximum number of pairs of a priority level and a FlowSchema in the metrics. Only a test that
+// creates and deletes FlowSchemas without end has more; these are not counted.
 const maxCounted = 1000
 
-// counts are those of all requests to a cluster.
+// counts has the counts of all requests to a cluster.
 type counts struct {
 	mu    sync.Mutex
 	byKey map[[2]string]*counted // by level and FlowSchema
 }
 
-// counted is what is counted of the requests of a FlowSchema at a level.
+// counted has the counts of the requests of a FlowSchema at a priority level.
 type counted struct {
 	dispatched, executing atomic.Int64
 	regular, watch        *Histogram // how long the execution takes, in seconds
-	waited                *Histogram // how long requests of a level with limits have waited: they have not
+	waited                *Histogram // waiting times at a level with limits, all of them 0
 }
 
 // seconds are the upper bounds of the classic buckets of durations.
 var seconds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
 
-// countedFor returns what is counted of a FlowSchema at a level.
+// countedFor returns the counts of a FlowSchema at a level.
 func (c *counts) countedFor(level, schema string) *counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *counts) countedFor(level, schema string) *counted {
 	return found
 }
 
-// Request is a request that is being executed.
+// Request is a request in execution.
 type Request struct {
 	schema *Schema
 	began  time.Time
@@ -65,8 +65,8 @@ func (s *Schema) Begin(watch bool, now time.Time) Request {
 	return Request{schema: s, began: now, watch: watch}
 }
 
-// End ends the execution. That of a watch ends when the watch has begun. Further calls do nothing, as do those
-// of the zero value.
+// End ends the execution, which for a watch is when it has begun. Further calls do nothing, nor do calls for the zero
+// value.
 func (r *Request) End() {
 	if r.schema == nil || r.ended {
 		return
@@ -81,7 +81,7 @@ func (r *Request) End() {
 	durations.Observe(time.Since(r.began).Seconds())
 }
 
-// Reset sets all counts to zero, except those of requests that are being executed.
+// Reset sets all counts to zero, except those of requests in execution.
 func (s *Schemas) Reset() {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *Schemas) Reset() {
 	}
 }
 
-// Families are the metrics, with names and words of upstream's. seats is how many requests a real server would
-// serve at a time; the levels share them by their specs.
+// Families returns the metrics, with upstream's names and help texts. seats is the number of requests that a real server
+// would serve concurrently; the levels share them by their specs.
 func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
 	now, err := s.load()
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-// limits returns the seat limits of each priority level: the nominal limit, from its share; the lower limit,
-// when it lends all it may; and the upper limit, when it borrows all it may.
+// limits returns the seat limits of each priority level: the nominal limit, from its shares; the lower limit, when it
+// lends all seats that it may; and the upper limit, when it borrows all that it may.
 func (i *index) limits(prefix string, seats int) []*dto.MetricFamily {
 	var sum float64
 	for _, l := range i.levels {
@@ -153,8 +153,8 @@ func (i *index) limits(prefix string, seats int) []*dto.MetricFamily {
 	}
 }
 
-// shares are the concurrency shares of a level, the percentage that it lends and, if there is a limit, the one
-// that it may borrow.
+// shares returns the concurrency shares of a level, the percentage that it may lend and, if limited, the percentage that
+// it may borrow.
 func (l level) shares() (shares, lendable float64, borrowing *int32) {
 	number := func(n *int32) float64 {
 		if n == nil {

@@ -9,14 +9,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Histogram counts observations, as a server of this release does, in classic buckets and native ones. It is safe for
+// Histogram counts observations in classic and native buckets, as a server of this release does. It is safe for
 // concurrent use.
 type Histogram struct {
 	buckets []float64
 	made    atomic.Pointer[prometheus.Histogram]
 }
 
-// NewHistogram makes a histogram with the upper bounds of its classic buckets.
+// NewHistogram returns a histogram whose classic buckets have the given upper bounds.
 func NewHistogram(buckets []float64) *Histogram {
 	h := &Histogram{buckets: buckets}
 	h.Reset()
@@ -46,7 +46,7 @@ func (h *Histogram) Metric(labels ...*dto.LabelPair) *dto.Metric {
 // Label returns a label pair.
 func Label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 
-// Family returns a metric with its values, without those that are nil; nil if none is left.
+// Family returns a metric with its values, except nil ones. It returns nil if no value is left.
 func Family(name, help string, t dto.MetricType, metrics ...*dto.Metric) *dto.MetricFamily {
 	f := &dto.MetricFamily{Name: &name, Help: &help, Type: &t}
 	f.Metric = slices.DeleteFunc(metrics, func(m *dto.Metric) bool { return m == nil })

@@ -10,8 +10,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// matches reports whether a request matches a rule of a FlowSchema: a subject and, as the request is for a resource
-// or not, a rule for resources or for other paths.
+// matches reports whether a request matches a rule of a FlowSchema: one of its subjects, and one of its resource rules
+// or, if the request is not for a resource, of its nonResourceRules.
 func matches(spec *flowcontrolv1.FlowSchemaSpec, info *apirequest.RequestInfo, by user.Info) bool {
 	for i := range spec.Rules {
 		rule := &spec.Rules[i]
@@ -31,7 +31,7 @@ func matches(spec *flowcontrolv1.FlowSchemaSpec, info *apirequest.RequestInfo, b
 	return false
 }
 
-// has reports whether a list has a value. The list "*" has all.
+// has reports whether a list has a value. The list "*" has every value.
 func has(list []string, value string) bool {
 	return len(list) == 1 && list[0] == "*" || slices.Contains(list, value)
 }
@@ -84,8 +84,7 @@ func hasResource(list []string, info *apirequest.RequestInfo) bool {
 	return slices.Contains(list, info.Resource+"/"+info.Subresource)
 }
 
-// matchesPath reports whether a path is one of a list, or below one. An entry may end in "*", which has no
-// effect of its own.
+// matchesPath reports whether a path is one of a list, or below one. A final "*" of an entry has no effect.
 func matchesPath(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		if entry == flowcontrolv1.NonResourceAll || entry == path {

@@ -26,7 +26,7 @@ type Schemas struct {
 	changed atomic.Int64 // the revision of the newest change that was reported
 }
 
-// index is what the store has at a revision.
+// index holds the FlowSchemas and levels of the store at a revision.
 type index struct {
 	revision int64
 	schemas  []*Schema // in the order in which they are tried
@@ -142,7 +142,7 @@ func (i *index) add(name, uid string, spec *flowcontrolv1.FlowSchemaSpec) *Schem
 	return schema
 }
 
-// addMandatory adds what a server must have: exempt at the beginning, and catch-all at the end.
+// addMandatory adds the FlowSchemas that every server has: exempt at the beginning, and catch-all at the end.
 func (i *index) addMandatory() {
 	hasExempt := slices.ContainsFunc(i.schemas, func(s *Schema) bool { return s.Name == flowcontrolv1.FlowSchemaNameExempt })
 	for _, pl := range bootstrap.MandatoryPriorityLevelConfigurations {
@@ -159,13 +159,13 @@ func (i *index) addMandatory() {
 	}
 }
 
-// The decoded specs, by their text. Most clusters have those of the initial objects alone.
+// The decoded specs, by their text. Most clusters have only those of the initial objects.
 var (
 	schemaSpecs = cache.New[string, *flowcontrolv1.FlowSchemaSpec](256)
 	levelSpecs  = cache.New[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
 )
 
-// decoded returns the spec of an object, which is never altered.
+// decoded returns the spec of an object. Callers must not alter it.
 func decoded[T any](specs *cache.Cache[string, *T], record store.Record) (*T, error) {
 	text := gjson.Get(record.Value, "spec").Raw
 	if spec, ok := specs.Get(text); ok {

@@ -13,7 +13,8 @@
 //
 // # Invariants
 //
-//   - The writer of a revision is recorded before the revision can be read: the store calls a function for the value of a write under its lock, and this function records the writer.
+//   - The writer of a revision is recorded before the revision can be read: the store calls a function for the value of
+//     a write under its lock, and this function records the writer.
 //   - The code of a request is recorded before its client can read the beginning of the response.
 //
 // # Locks

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxPlainDepth is how deep plain JSON may nest.
+// maxPlainDepth is the depth to which plain JSON may nest.
 const maxPlainDepth = 64
 
 // Decode reads a JSON object as sigs.k8s.io/json does, with integers as int64, in half the
@@ -41,7 +41,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next takes a byte after white space.
+// next skips white space and then a byte, and reports whether the byte was there.
 func (d *decoder) next(c byte) bool {
 	d.space()
 	if d.offset < len(d.text) && d.text[d.offset] == c {
@@ -189,7 +189,7 @@ func (d *decoder) escaped(from int) (string, bool) {
 	return "", false
 }
 
-// escapes has the characters that letters stand for behind a backslash.
+// escapes has the characters that letters mean after a backslash.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // rune reads the digits of an escaped character, and those of the second surrogate if it

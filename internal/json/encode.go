@@ -17,10 +17,10 @@ func Encode(obj map[string]any) ([]byte, error) {
 	return e.text, err
 }
 
-// EncodeToStore is Encode for a text that is read again: what reading changes is changed at once, so that
-// printing what was read gives the same text. This is -0.0, which json.Marshal prints as -0, an integer
-// without a sign. EncodeToStore also reports whether decoding the text gives the same object. A float64
-// without a fraction, for example, becomes an integer: 1.0 is read as 1.
+// EncodeToStore is Encode for a text that is read again: reading and printing the text gives the same text. It differs
+// for -0.0 alone, which json.Marshal prints as -0, an integer without a sign. EncodeToStore also reports whether
+// decoding the text gives the same object. A float64 without a fraction, for example, becomes an integer: 1.0 is read as
+// 1.
 func EncodeToStore(obj map[string]any) (text []byte, same bool, err error) {
 	e := encoder{text: make([]byte, 0, 2048), stored: true, same: true}
 	err = e.value(obj)
@@ -37,7 +37,7 @@ func ReadsAsItIs(value any) bool {
 type encoder struct {
 	text   []byte
 	stored bool // EncodeToStore
-	same   bool // what is printed so far reads as it is
+	same   bool // decoding the text so far gives the same values
 }
 
 // Grow returns a text with room for more. A text that is nearly full gets twice the room, because
@@ -143,7 +143,7 @@ var isPlain = func() (plain [utf8.RuneSelf]bool) {
 	return plain
 }()
 
-// shortEscapes has the letters that stand for characters behind a backslash.
+// shortEscapes has the letters that mean characters after a backslash.
 var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // field is a field of an object.

@@ -14,8 +14,8 @@ func Equal(a, b any) bool { return equal(a, b, true) }
 // a nil map equals an empty one, and a nil list an empty one.
 func SemanticallyEqual(a, b any) bool { return equal(a, b, false) }
 
-// EqualExcept reports whether two objects have the same fields with semantically equal values.
-// It does not look at the value of the field but.
+// EqualExcept reports whether two objects have the same fields with semantically equal values. It ignores the value of
+// the field but.
 func EqualExcept(but string, a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false

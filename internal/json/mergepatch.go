@@ -64,7 +64,7 @@ func (m *merger) merge(document, patch string) {
 	m.end('}')
 }
 
-// change appends what a patch makes of a field.
+// change appends a field with a change merged into it.
 func (m *merger) change(field, change rawField) {
 	if change.isNull() {
 		return

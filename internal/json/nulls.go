@@ -1,7 +1,7 @@
 package json
 
-// DropNulls drops the nulls of all objects in a value, as a merge patch does. Nulls that
-// are items of lists stay. It alters the value.
+// DropNulls removes the fields with the value null from all objects in a value, as a merge patch does. Nulls that are
+// items of lists stay. It alters the value.
 func DropNulls(value any) {
 	switch value := value.(type) {
 	case []any:

@@ -1,4 +1,4 @@
-// Package junit writes results of tests as the XML of JUnit, which most systems for continuous integration read.
+// Package junit writes test results as JUnit XML, which most CI systems read.
 package junit
 
 import (
@@ -11,7 +11,7 @@ import (
 
 var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// FileName returns the name of a test as that of a file or a folder.
+// FileName returns a file name for a test: all but letters, digits and "_.-" become "_".
 func FileName(test string) string { return unsafeInNames.ReplaceAllString(test, "_") }
 
 // Suite is a group of tests, such as a file.
@@ -19,11 +19,11 @@ type Suite struct {
 	Name       string
 	Properties []Property
 	Cases      []Case
-	// Timed: the times of the tests are written.
+	// Timed: Write writes the times of the tests.
 	Timed bool
 }
 
-// Property says something about the run of a suite.
+// Property describes the run of a suite.
 type Property struct {
 	Name  string `xml:"name,attr"`
 	Value string `xml:"value,attr"`
@@ -41,7 +41,7 @@ type Case struct {
 	Log      string  `xml:"system-out,omitempty"`
 }
 
-// Text is why a test has failed, or was skipped.
+// Text is the reason why a test has failed or was skipped.
 type Text struct {
 	Message string `xml:"message,attr,omitempty"`
 	Type    string `xml:"type,attr,omitempty"` // of a failure
@@ -118,7 +118,7 @@ func (s Suite) counted() suite {
 func Read(r io.Reader) ([]Suite, error) {
 	var d document
 	if err := xml.NewDecoder(r).Decode(&d); err != nil {
-		return nil, fmt.Errorf("no JUnit of test suites: %w", err)
+		return nil, fmt.Errorf("not a JUnit file of test suites: %w", err)
 	}
 	var suites []Suite
 	for _, s := range d.Suites {
@@ -131,8 +131,8 @@ func Read(r io.Reader) ([]Suite, error) {
 	return suites, nil
 }
 
-// Merge returns suites as one of each name, with the properties of all, and each test once. A test has the failures of all, those with the same message once, and is skipped if
-// it was skipped wherever it is.
+// Merge merges suites with the same name, and tests with the same name in a suite. A merged test has the failures of
+// all, each message once. It counts as skipped if it was skipped in every suite.
 func Merge(suites ...Suite) (merged []Suite) {
 	for _, s := range suites {
 		i := slices.IndexFunc(merged, func(m Suite) bool { return m.Name == s.Name })
@@ -148,7 +148,7 @@ func Merge(suites ...Suite) (merged []Suite) {
 	return merged
 }
 
-// add adds a test, or what it says of a test that is there.
+// add adds a test, or merges it into the test of that name.
 func (s *Suite) add(c Case) {
 	i := slices.IndexFunc(s.Cases, func(there Case) bool { return there.Class == c.Class && there.Name == c.Name })
 	if i < 0 {

@@ -31,7 +31,7 @@ func TestReadIsWhatWasWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := junit.Read(strings.NewReader("<html/>")); err == nil || err.Error() != "no JUnit of test suites: expected element type <testsuites> but have <html>" {
+	if _, err := junit.Read(strings.NewReader("<html/>")); err == nil || err.Error() != "not a JUnit file of test suites: expected element type <testsuites> but have <html>" {
 		t.Error(err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Find returns the manifests in a folder and in those below it, as Files returns files, or the path
-// alone if it is a file. They end in .yaml, .yml or .json, and are not for kustomize: neither
-// kustomizations nor the patches and configurations that these name.
+// Find returns the manifests in a folder and in those below it, as Files returns files, or the path alone if it is a
+// file. Their names end in .yaml, .yml or .json. Find leaves out kustomizations, and the patches and configurations that
+// these name.
 func Find(path string) ([]string, error) {
 	files, err := Files(path)
 	var patches []string
@@ -31,9 +31,9 @@ func isManifest(path string) bool {
 	return false
 }
 
-// Files returns the files in a folder and in those below it, in the order of their names, or the path
-// alone if it is a file. The path may be a link to a folder, as build tools make them; links to folders
-// below it are not followed. The error is the system's.
+// Files returns the files in a folder and in those below it, in the order of their names, or the path alone if it is a
+// file. The path may be a link to a folder, as build tools make them, but links to folders below it are not followed.
+// The error is that of package os.
 func Files(path string) (files []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -16,8 +16,8 @@ func isKustomization(path string) bool {
 	return slices.Contains(kustomizationNames, filepath.Base(path))
 }
 
-// ResourceOutside returns a resource of the kustomization in a folder that is not in the folder or below it, such as ../crd, as the
-// kustomization names it. It is empty if there is none, or no kustomization.
+// ResourceOutside returns the first resource of a folder's kustomization that is outside of the folder, such as ../crd,
+// as the kustomization names it. It returns "" if there is none, or no kustomization.
 func ResourceOutside(folder string) string {
 	for _, resource := range kustomizationIn(folder).resources() {
 		if !filepath.IsLocal(resource) || strings.Contains(resource, "://") {
@@ -27,8 +27,8 @@ func ResourceOutside(folder string) string {
 	return ""
 }
 
-// Kustomization returns the files that the kustomization in a folder may be made of: those in the folder, and those of the resources that
-// it names elsewhere.
+// Kustomization returns the files that a folder's kustomization may use: those in the folder, and those of the resources
+// that it names elsewhere.
 func Kustomization(folder string) []string { return kustomizationFiles(folder, map[string]bool{}) }
 
 func kustomizationFiles(path string, seen map[string]bool) []string {
@@ -58,19 +58,18 @@ type kustomization struct {
 
 func (k kustomization) resources() []string { return slices.Concat(k.Resources, k.Bases, k.Components) }
 
-// kustomizationIn reads the kustomization in a folder. It is empty if there is none.
+// kustomizationIn reads the kustomization in a folder. It returns the zero value if there is none.
 func kustomizationIn(folder string) (k kustomization) {
 	for _, name := range kustomizationNames {
 		if text, err := ReadFile(filepath.Join(folder, name)); err == nil {
-			_ = yaml.Unmarshal(text, &k) // it is kustomize that reports mistakes
+			_ = yaml.Unmarshal(text, &k) // kustomize reports mistakes
 			break
 		}
 	}
 	return k
 }
 
-// patchesOf returns the files that a kustomization names and that are not objects: patches, and
-// configurations of kustomize.
+// patchesOf returns the files without objects that a kustomization names: patches, and configurations of kustomize.
 func patchesOf(kustomization string) (paths []string) {
 	text, err := ReadFile(kustomization)
 	if err != nil {
@@ -88,7 +87,7 @@ func patchesOf(kustomization string) (paths []string) {
 		Transformers          []string `json:"transformers"`
 		Generators            []string `json:"generators"`
 	}
-	if yaml.Unmarshal(text, &k) != nil { // it is kustomize that reports mistakes
+	if yaml.Unmarshal(text, &k) != nil { // kustomize reports mistakes
 		return nil
 	}
 	add := func(path string) {

@@ -27,12 +27,11 @@ type Manifest struct {
 // isObject reports whether the document is an object: it has an apiVersion or a kind.
 func (m Manifest) isObject() bool { return m.APIVersion != "" || m.Kind != "" }
 
-// readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text.
-// Reading YAML takes longer than installing what it says, and every test of a suite starts
-// with the same files.
+// readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text. Reading YAML takes longer
+// than installing the objects, and every test of a suite starts with the same files.
 var readFiles = cache.New[cache.ID, []Manifest](32 << 20)
 
-// Read reads the documents in a file of YAML or JSON. The result is shared.
+// Read reads the documents in a file of YAML or JSON. The result is shared: callers must not alter it.
 func Read(path string) ([]Manifest, error) {
 	content, err := ReadFile(path)
 	if err != nil {
@@ -69,7 +68,7 @@ func parse(file []byte) ([]Manifest, error) {
 	}
 }
 
-// Unfold returns the items of a List, or else the manifest itself.
+// Unfold returns the items of a List, or the manifest itself if it is none.
 func (m Manifest) Unfold() ([]Manifest, error) {
 	if m.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "List"}) {
 		return []Manifest{m}, nil
@@ -93,8 +92,8 @@ func (m Manifest) Unfold() ([]Manifest, error) {
 	return read, nil
 }
 
-// Each visits the objects in a manifest file, or in the files of a folder. Documents of a folder that do not have an
-// apiVersion or a kind are skipped. Errors begin with the option that names the path, or with the file.
+// Each visits the objects in a manifest file, or in the files of a folder. It skips documents of a folder that have
+// neither an apiVersion nor a kind. Errors begin with the option that names the path, or with the file.
 func Each(option, root string, visit func(Manifest) error) error {
 	paths, err := Find(root)
 	if err != nil {
@@ -111,9 +110,9 @@ func Each(option, root string, visit func(Manifest) error) error {
 				err = visit(m)
 			case path != root: // a folder also has files for other programs, such as patches of kustomize
 			case !bytes.HasPrefix(m.Text, []byte("{")):
-				err = errors.New("it is not a mapping, so it is not an object")
+				err = errors.New("not an object: it is not a mapping")
 			default:
-				err = errors.New("it does not have apiVersion and kind, so it is not an object")
+				err = errors.New("not an object: it needs apiVersion and kind")
 			}
 			if err != nil {
 				return fmt.Errorf("%s: document %d: %w", path, m.Document, err)
@@ -121,7 +120,7 @@ func Each(option, root string, visit func(Manifest) error) error {
 		}
 	}
 	if len(paths) == 0 {
-		return fmt.Errorf("%s %s: no manifest in it", option, root)
+		return fmt.Errorf("%s %s: there is no manifest in it", option, root)
 	}
 	return nil
 }

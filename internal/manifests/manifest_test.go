@@ -52,11 +52,11 @@ func TestMistakesInManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"list.yaml":   "FOLDER/list.yaml: document 1: it is not a mapping, so it is not an object",
-		"other.yaml":  "FOLDER/other.yaml: document 1: it does not have apiVersion and kind, so it is not an object",
+		"list.yaml":   "FOLDER/list.yaml: document 1: not an object: it is not a mapping",
+		"other.yaml":  "FOLDER/other.yaml: document 1: not an object: it needs apiVersion and kind",
 		"broken.yaml": "FOLDER/broken.yaml: document 2: ",
 		"object.yaml": "FOLDER/object.yaml: document 1: refused",
-		"nothing":     "path FOLDER/nothing: no manifest in it",
+		"nothing":     "path FOLDER/nothing: there is no manifest in it",
 		"gone.yaml":   "path: stat FOLDER/gone.yaml: no such file or directory",
 	} {
 		err := Each("path", filepath.Join(folder, name), func(Manifest) error { return errors.New("refused") })

@@ -6,12 +6,11 @@ import (
 	"os"
 )
 
-// MaxSize is the size of the largest file that is read. The largest manifests that projects
-// ship have a few megabytes.
+// MaxSize is the size in bytes of the largest file that is read. The largest manifests of projects have a few megabytes.
 const MaxSize = 64 << 20
 
-// Check returns an error for a path that is neither a regular file nor a folder, such as a device. What does not exist is no error: the
-// system has one for it.
+// Check returns an error for a path that is neither a regular file nor a folder, such as a device. It returns nil for a
+// path that does not exist, because opening it gives a better error.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return fmt.Errorf("%s is not a regular file", path)
@@ -29,7 +28,7 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	// Some files of the system report a size of 0 and are not empty.
+	// Some files of the system, such as those in /proc, report a size of 0 and are not empty.
 	content, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
 	if err != nil {
 		return nil, err

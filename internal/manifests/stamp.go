@@ -13,10 +13,10 @@ type Stamp struct {
 	taken    time.Time
 }
 
-// coarsest is the longest time between two times of change that a file system distinguishes.
+// coarsest is the coarsest resolution of a file system's modification times.
 const coarsest = 2 * time.Second
 
-// StampOf takes the stamp of a file. All files that cannot be read have the zero value.
+// StampOf returns the stamp of a file, or the zero value if the file cannot be read.
 func StampOf(path string) Stamp {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info, info.ModTime(), info.Size(), time.Now()}
 }
 
-// Equals reports whether a file has the content that it had when an earlier stamp was taken. One that
-// had just been written then may have been written again at the same time, as its clock shows it.
+// Equals reports whether a file still has the content of an earlier stamp. It returns false for a file that was written
+// just before that stamp: a later write may have the same modification time.
 func (s Stamp) Equals(earlier Stamp) bool {
 	if s.info == nil || earlier.info == nil {
 		return s.info == nil && earlier.info == nil

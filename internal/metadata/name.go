@@ -6,9 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Upstream validates names by regular expressions, which take a tenth of the time of a
-// create. These functions recognize usual names without them, and call upstream for the
-// others.
+// Upstream validates names by regular expressions, which takes a tenth of the time of a create. These functions
+// recognize usual names without them, and call upstream for the others.
 
 // IsSubdomain reports whether a name is a DNS subdomain, as the names of most kinds are.
 func IsSubdomain(s string) bool {

@@ -9,9 +9,9 @@ import (
 // Of returns the metadata in the JSON of an object.
 func Of(text string) gjson.Result { return gjson.Get(text, "metadata") }
 
-// Get returns what a path below the metadata leads to. Unlike gjson.Get(text, "metadata.labels"),
-// it does not search the rest of the object, which may be large, for a field that the metadata does
-// not have. The Index of the result is undefined.
+// Get returns the value at a path below the metadata. Unlike gjson.Get(text, "metadata.labels"), it does not search the
+// rest of the object, which may be large, for a field that the metadata does not have. The Index of the result is
+// undefined.
 func Get(text, path string) gjson.Result {
 	if from, ok := begin(text); ok {
 		return gjson.Get(from, path) // it stops where the metadata ends
@@ -19,9 +19,8 @@ func Get(text, path string) gjson.Result {
 	return Of(text).Get(path)
 }
 
-// begin returns the JSON of an object from where its metadata begins. It declines, with ok false, if
-// anything comes before but the two texts that stored objects begin with: the apiVersion and the
-// kind.
+// begin returns the JSON of an object from the beginning of its metadata. ok is false if anything but the apiVersion and
+// the kind comes before, as they do in stored objects.
 func begin(text string) (from string, ok bool) {
 	rest, ok := strings.CutPrefix(text, `{"`)
 	for range 2 {

@@ -20,8 +20,7 @@ func IsTime(s string) bool {
 		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
 }
 
-// lastDay returns the last day that a month has in every year, or the empty text if there
-// does not exist.
+// lastDay returns the last day that a month has in every year, or "" if there is no such month.
 func lastDay(month string) string {
 	switch month {
 	case "01", "03", "05", "07", "08", "10", "12":

@@ -47,7 +47,7 @@ func IsValid(current, former map[string]any, namespaced bool) bool {
 			return false
 		}
 	}
-	// An update must keep what it may not remove.
+	// An update must keep these fields.
 	for key := range former {
 		switch key {
 		case "labels", "annotations", "managedFields", "generation", "finalizers", "ownerReferences":
@@ -105,7 +105,8 @@ func areValidManagers(value any) bool {
 	})
 }
 
-// areValidFinalizers reports whether a value is a list of qualified names that go together.
+// areValidFinalizers reports whether a value is a list of qualified names without orphan, which upstream checks by a
+// rule of its own.
 func areValidFinalizers(value any) bool {
 	finalizers, ok := value.([]any)
 	for _, v := range finalizers {
@@ -125,8 +126,7 @@ func isPartOf(value, whole any) bool {
 	return ok
 }
 
-// areValidOwners reports whether a value is a list of owners, one of them the controller at
-// most. Events own nothing.
+// areValidOwners reports whether a value is a list of owners with at most one controller. Events cannot be owners.
 func areValidOwners(value any) bool {
 	owners, ok := value.([]any)
 	controllers := 0

@@ -40,7 +40,8 @@
 //   - A subscriber that a request does not have costs a comparison with nil. All requests have the history;
 //     few have the other two. The budget for them together is 2 µs a request (BenchmarkRecord in rest).
 //   - From never returns nil. Without an observer, the methods do nothing.
-//   - Writes of the server's own controllers have their own Request, so the explanation of a client's request covers only this request.
+//   - Writes of the server's own controllers have their own Request, so the explanation of a client's request covers
+//     only this request.
 //
 // # Locks
 //

@@ -42,9 +42,9 @@ type document struct {
 	service         *handler3.OpenAPIService
 }
 
-// New prepares the documents of a registry without building any. It uses the documents of the
-// previous registry again, which may be nil, for versions that have not changed. types describes
-// the kinds that have Go types; it may be nil if there are none.
+// New prepares the documents of a registry without building any. For versions that have not changed, it reuses before,
+// the documents of the previous registry, which may be nil. types describes the kinds that have Go types; it may be nil
+// if there are none.
 func New(c *resource.Registry, before *Documents, types *resource.OpenAPITypes) *Documents {
 	d := &Documents{registry: c, types: types, servers: servers(c), versions: map[string]*document{}}
 	for _, s := range d.servers {
@@ -68,7 +68,7 @@ func New(c *resource.Registry, before *Documents, types *resource.OpenAPITypes) 
 	return d
 }
 
-// add adds the document of a path, which is that of before if it is of the same.
+// add adds the document of a path. It reuses that of before if both describe the same.
 func (d *Documents) add(path string, one document, before *Documents, build func() (*spec3.OpenAPI, error)) {
 	if before != nil {
 		if last := before.versions[path]; last != nil && last.described == one.described && slices.Equal(last.customResources, one.customResources) {
@@ -140,10 +140,10 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, index handler3.OpenAPI
 	serveIndex(w, req, text, err)
 }
 
-// serveIndex answers with the index as text/plain and without an ETag, as the real server does. As
-// there it was modified now, but If-Modified-Since gets no 304: the header counts in seconds, and
-// within one (or in a bubble, whose clock stands still) definitions come and go. kubectl, which
-// keeps the index on disk, would not see them.
+// serveIndex answers with the index as text/plain and without an ETag, as the real server does, and like it with the
+// current time as Last-Modified. Unlike there, If-Modified-Since gets no 304: the header has whole seconds, and
+// definitions may change within one (or in a bubble, whose clock stands still). kubectl keeps the index on disk and
+// would not see them.
 func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -153,7 +153,7 @@ func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err erro
 	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
 }
 
-// list makes the index: the paths of all documents, with their hashes.
+// list returns the index: the paths of all documents, with their hashes.
 func (d *Documents) list() ([]byte, error) {
 	root := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for path, one := range d.versions {
@@ -166,14 +166,14 @@ func (d *Documents) list() ([]byte, error) {
 	return json.Marshal(root)
 }
 
-// IndexOf returns the index of a service of OpenAPI v3, as it sends it.
+// IndexOf returns the index that a service of OpenAPI v3 sends.
 func IndexOf(service *handler3.OpenAPIService) []byte {
 	var own answer
 	service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})
 	return own.Bytes()
 }
 
-// answer is a response that is kept instead of sent.
+// answer keeps a response instead of sending it.
 type answer struct {
 	bytes.Buffer
 	header http.Header
@@ -241,9 +241,8 @@ func HandlerV2(service *handler.OpenAPIService) http.Handler {
 	return mux
 }
 
-// mergeV2 returns the OpenAPI v2 document of all kinds that are served. It is merged as a real server
-// does it: the documents of custom resources into that of the server of definitions, and then
-// those of all servers.
+// mergeV2 returns the OpenAPI v2 document of all served kinds. Like a real server, it merges the documents of custom
+// resources into that of the server of definitions, and then those of all servers.
 func (d *Documents) mergeV2() (*spec.Swagger, error) {
 	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{Swagger: "2.0", Info: info()}}
 	customs, err := d.customResourcesV2()
@@ -291,7 +290,7 @@ func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 		for _, r := range g.Resources {
 			var one *spec.Swagger
 			for _, v := range r.Versions {
-				// In a version that a built-in group has, too, a real server describes both.
+				// If a built-in group has the same version, a real server describes both.
 				if !v.Served || r.Unlisted || v.OpenAPI == nil || v.OpenAPI.V2 == nil {
 					continue
 				}

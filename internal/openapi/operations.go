@@ -17,9 +17,8 @@ type sortedKind struct {
 	Version string `json:"version"`
 }
 
-// readBack returns paths as a real server has them in OpenAPI v2: its document is merged of those of
-// its servers, which the aggregator has read as text, so that keys of extensions are in alphabetical order. The given
-// paths stay as they are.
+// readBack returns paths as a real server has them in OpenAPI v2: with the keys of extensions in alphabetical order,
+// because the aggregator reads the documents of its servers as text. It does not alter the given paths.
 func readBack(paths *spec.Paths) *spec.Paths {
 	if paths == nil {
 		return nil

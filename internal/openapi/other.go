@@ -18,14 +18,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Service is what another API server serves below a path.
+// Service is the part of another API server below a path.
 type Service struct {
 	Path    string // such as "apis/GROUP/VERSION"
 	Install func(*restful.Container) error
 }
 
-// HandlerOf answers requests below /openapi to another API server, which has a title and serves some services. Their handlers are
-// not called. The documents are built when the first client requests them.
+// HandlerOf returns a handler for requests below /openapi to another API server with a title and services. It does not
+// call their handlers. It builds the documents when the first client requests them.
 func HandlerOf(title string, types *resource.OpenAPITypes, services ...Service) http.Handler {
 	about := &spec.Info{InfoProps: spec.InfoProps{Title: title, Version: release.Info().GitVersion}}
 	v3 := handler3.NewOpenAPIService()

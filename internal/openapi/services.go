@@ -22,15 +22,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// server is one of the servers that describe their kinds by Go types, with the kinds of a
-// registry.
+// server describes the kinds of a registry that one of the API servers with Go types serves.
 type server struct {
 	*resource.OpenAPIServer
 	services []*service
 	merges   bool // it merges the documents of the others into its own
 }
 
-// service is what a server serves below one path: a version of a group, or a discovery document.
+// service is the part of a server below one path: a version of a group, or a discovery document.
 type service struct {
 	path string // below the root, as OpenAPI v3 names its document
 	// versions are those of kinds, in a version of a group.
@@ -136,7 +135,7 @@ func (s *server) install(c *restful.Container, root string, gv schema.GroupVersi
 	return nil
 }
 
-// addRoots adds what the server serves beside kinds. The first server has what all servers have.
+// addRoots adds the paths without kinds. The first server has those that all servers have.
 func (s *server) addRoots(first bool) {
 	add := func(path string, install func(*restful.Container)) {
 		s.services = append(s.services, &service{path: path, install: func(c *restful.Container) error {

@@ -16,10 +16,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// This file has placeholders for the storage of kinds. Upstream's installer checks which
-// interfaces it implements, and describes a path for each verb. It never calls their methods.
+// This file has placeholders for the storage of kinds. Upstream's installer checks which interfaces a placeholder
+// implements, and describes a path for each verb. It never calls the methods.
 
-// placeholder has what every placeholder needs of its kind.
+// placeholder is the part that every placeholder has.
 type placeholder struct {
 	version *resource.Version
 	scheme  *runtime.Scheme
@@ -34,8 +34,8 @@ func (d placeholder) NewList() runtime.Object {
 	return made(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
 }
 
-// made returns an empty object, or nil if the kind is not in the scheme. The installer looks
-// the kind up itself, and fails then.
+// made returns an empty object, or nil if the kind is not in the scheme. The installer then fails, because it looks the
+// kind up itself.
 func made(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
 	obj, err := scheme.New(kind)
 	if err != nil {
@@ -56,8 +56,8 @@ func (d placeholder) GetSingularName() string { return d.version.Resource.Names.
 // GroupVersionKind implements registryrest.GroupVersionKindProvider.
 func (d placeholder) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return d.kind }
 
-// DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
-// content goes first, upstream's storage does not implement this.
+// DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Upstream's storage of namespaces does
+// not implement it.
 func (d placeholder) DeleteReturnsDeletedObject() bool {
 	return d.version.Deletion.AnswersObject && d.version.ContentFirst == nil
 }
@@ -123,7 +123,7 @@ type (
 	}
 )
 
-// placeholders make a storage for each set of verbs. A resource with get and update also has patch.
+// placeholders returns the storage for each set of verbs. A resource with get and update also has patch.
 var placeholders = map[string]func(placeholder) registryrest.Storage{
 	"create delete deletecollection get list patch update watch": func(d placeholder) registryrest.Storage {
 		return deletable{writable: writable{readable: readable{placeholder: d}}}

@@ -22,13 +22,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// typesV3 keeps the documents of services, by what they describe. A server has about 50.
+// typesV3 keeps the documents of services, by service.key. A server has about 50.
 var typesV3 = cache.New[string, func() (*spec3.OpenAPI, error)](256)
 
-// typesV2 keeps the OpenAPI v2 of servers, by what they describe. A cluster has three servers.
+// typesV2 keeps the OpenAPI v2 of servers, by server.key. A cluster has three servers.
 var typesV2 = cache.New[string, func() (*spec.Swagger, error)](16)
 
-// key identifies a service of a server by all that its documents depend on.
+// key identifies services of a server by everything on which their documents depend.
 func (s *server) key(types *resource.OpenAPITypes, services ...*service) string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p %p", types, s.OpenAPIServer)
@@ -141,8 +141,8 @@ func configV3(types *resource.OpenAPITypes, served *service) *common.OpenAPIV3Co
 // inEveryVersion has the kinds that every version of every group has.
 var inEveryVersion = map[string]bool{"DeleteOptions": true, "WatchEvent": true}
 
-// names returns a function that maps a type to its kinds. The kinds that every group has
-// are only those of the service's own version and of v1.
+// names returns a function that maps a type to its kinds. Of the kinds in every group, it returns those of the service's
+// own version and of v1.
 func (s *service) names(types *resource.OpenAPITypes) func(string) (string, spec.Extensions) {
 	names := types.Names()
 	if len(s.versions) == 0 {
@@ -164,8 +164,8 @@ func (s *service) names(types *resource.OpenAPITypes) func(string) (string, spec
 	}
 }
 
-// forBuilding returns definitions for one build of a document. A builder of kube-openapi
-// writes to the extensions of the definitions it is given, so each build gets its own.
+// forBuilding returns a copy of definitions for one build of a document, because kube-openapi's builders write to the
+// extensions of their definitions.
 func forBuilding(definitions map[string]common.OpenAPIDefinition) map[string]common.OpenAPIDefinition {
 	own := make(map[string]common.OpenAPIDefinition, len(definitions))
 	for name, d := range definitions {

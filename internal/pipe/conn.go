@@ -14,8 +14,8 @@ type Conn struct {
 	local, remote net.Addr
 }
 
-// New returns the ends of a connection. The client sees the address that it has dialed, which may not be the one that
-// the server is bound to.
+// New returns the client's and the server's end of a connection. The client sees the dialed address, which may differ
+// from the server's own.
 func New(client, dialed, server net.Addr) (*Conn, *Conn) {
 	there, back := newStream(), newStream()
 	return &Conn{in: back, out: there, local: client, remote: dialed}, &Conn{in: there, out: back, local: server, remote: client}
@@ -33,8 +33,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return n, c.wrap("write", err)
 }
 
-// Close implements net.Conn. The other end reads what was written before, and then io.EOF; or ECONNRESET if this end has not read
-// all that the other one has written.
+// Close implements net.Conn. The other end reads the data written before, and then io.EOF, or ECONNRESET if this end has
+// unread data.
 func (c *Conn) Close() error {
 	if !c.Shut(false) {
 		return c.wrap("close", net.ErrClosed)
@@ -49,7 +49,7 @@ func (c *Conn) Shut(reset bool) (open bool) {
 	return open
 }
 
-// Break ends the connection for both ends with an error, and drops what was not read.
+// Break ends the connection for both ends with an error, and drops unread data.
 func (c *Conn) Break(err error) {
 	c.in.breakOff(err)
 	c.out.breakOff(err)
@@ -83,11 +83,11 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.wrap("set", c.in.se
 
 // SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
-	c.out.setWriteDeadline(t) // of a direction that CloseWrite has closed it has no effect
+	c.out.setWriteDeadline(t) // no effect after CloseWrite
 	return nil
 }
 
-// wrap makes an error of package net.
+// wrap returns an error as package net returns it.
 func (c *Conn) wrap(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

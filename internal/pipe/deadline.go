@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Deadline is when waiting for a condition ends. The lock of the condition guards it.
+// Deadline ends the waiting for a condition. The lock of the condition guards it.
 type Deadline struct {
 	passed bool
 	timer  *time.Timer
 	sets   int // how often it was set
 }
 
-// Passed reports whether it has passed.
+// Passed reports whether the deadline has passed.
 func (d *Deadline) Passed() bool { return d.passed }
 
 // Set replaces the deadline; the zero time removes it. The caller holds the lock of the condition.

@@ -1,8 +1,7 @@
-// Package pipe has connections through memory, which work in a testing/synctest bubble, where sockets do not.
+// Package pipe has in-memory connections, which work in a testing/synctest bubble, where sockets do not.
 //
-// A [Conn] has the rules of a TCP connection of Linux, and the errors of package net. Unlike net.Pipe it stores
-// what is written until it is read: when TLS closes a connection, it still writes to a peer that may not read any more.
-// A writer that is too far ahead waits: each direction holds 64 KiB.
+// A [Conn] behaves as a TCP connection on Linux, with the errors of package net. Unlike net.Pipe it buffers writes, up
+// to 64 KiB in each direction, because TLS writes when it closes a connection, and the peer may not read any more.
 //
 // # Locks
 //

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Server serves HTTPS through memory.
+// Server serves HTTPS over in-memory connections.
 type Server struct {
 	server  *http.Server
 	dialled chan net.Conn
@@ -17,7 +17,7 @@ type Server struct {
 	left    sync.WaitGroup // goroutines
 }
 
-// Serve begins to serve; Stop ends it.
+// Serve starts a server. The caller must call Stop.
 func Serve(server *http.Server, config *tls.Config) *Server {
 	s := &Server{server: server, dialled: make(chan net.Conn), closed: make(chan struct{})}
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -28,7 +28,7 @@ func Serve(server *http.Server, config *tls.Config) *Server {
 			s.left.Done()
 		}
 	}
-	s.left.Go(func() { _ = server.Serve(tls.NewListener(s, config)) }) // always that it is closed
+	s.left.Go(func() { _ = server.Serve(tls.NewListener(s, config)) }) // always ErrServerClosed
 	return s
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BufferSize is how many bytes each direction of a connection holds until they are read.
+// BufferSize is the number of bytes that each direction of a connection buffers.
 const BufferSize = 64 << 10
 
 // stream is one direction of a connection.
@@ -84,7 +84,7 @@ func (s *stream) write(b []byte) (n int, err error) {
 	}
 }
 
-// writeError returns why nothing can be written now.
+// writeError returns the reason why nothing can be written now; nil if it can.
 func (s *stream) writeError() error {
 	switch {
 	case s.ended != nil:

@@ -14,12 +14,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Options say what quotas work on.
+// Options configures New.
 type Options struct {
 	Cluster admission.Cluster
 	Store   *store.Store
 	Memory  *resource.Memory
-	// Resource is that of ResourceQuotas.
+	// Resource is the resource of ResourceQuotas.
 	Resource *resource.Resource
 	// Limited are the resources that may not be used without a quota.
 	Limited []quotaapi.LimitedResource
@@ -37,14 +37,14 @@ func New(o Options) *Quotas {
 	return &Quotas{o, evaluators{o.Cluster, o.Store, o.Memory, o.Limited}, &exact{revisions: map[string]int64{}}}
 }
 
-// Charger implements write.Quota: it charges quotas for what writes use.
+// Charger implements write.Quota: it charges quotas for writes.
 type Charger struct {
 	*Quotas
-	// Releases reports whether the controller of quotas acts, so that they get back what is no longer used.
+	// Releases reports whether the controller of quotas acts, so that quotas get back what is no longer used.
 	Releases func() bool
-	// Stage prepares the update of a quota's status, which commits together with another write; nil: the
-	// status stays the same. The request lacks the manager of its fields. The server itself makes a
-	// charge, as the plugin does, and the controller of quotas makes a release.
+	// Stage prepares the update of a quota's status, which commits together with another write; nil: the status stays
+	// the same. The request has no field manager. The server itself makes a charge, as the plugin does, and the
+	// controller of quotas makes a release.
 	Stage func(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error)
 }
 
@@ -62,8 +62,8 @@ func (q Charger) Charge(ctx context.Context, u write.Use) (write.Charge, error) 
 	}
 	isUpdate := u.New != nil && u.Old.Revision != 0
 	if !isUpdate || len(c.Before) > 0 || changesUsage(u.Resource.GroupResource()) {
-		// The controller that measures quotas relies on this: since a quota has had a limit, it
-		// has been charged for every object that was created, and has been changed for every one that is gone.
+		// The controller that measures quotas relies on this: a quota with a limit was charged for every object created
+		// since, and changed for every object deleted since.
 		c.Require = []store.Precondition{{Key: c.Keys, Revision: list.Revision, Prefix: true}}
 	}
 	return c, nil
@@ -135,7 +135,7 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 				c.After = append(c.After, update...)
 				continue
 			}
-			// Admission refuses it. That is not a reason to refuse the write.
+			// Admission rejects the release. That is no reason to reject the write.
 		}
 		c.Unmeasured = append(c.Unmeasured, record.Key)
 	}

@@ -1,23 +1,21 @@
-// Package quota is all of ResourceQuota: what an object uses, what a write charges and releases, and what
-// is used of a quota. It does what upstream's admission plugin ResourceQuota and resourcequota-controller
-// do, by upstream's evaluators.
+// Package quota implements ResourceQuota, as upstream's admission plugin ResourceQuota and resourcequota-controller do,
+// with upstream's evaluators: the use of an object, the charges and releases of a write, and the use of a quota.
 //
-// evaluate.go has the evaluators: what an object uses, and the sum over a namespace. charge.go is the part of
-// the write pipeline (write.Quota): it is called before the commit. measure.go is what the
-// controller calls (package controller) to write into the status of a quota what is used.
+// evaluate.go has the evaluators: the use of an object, and the sum over a namespace. charge.go is the part of the write
+// pipeline (write.Quota), which calls it before the commit. measure.go is for the controller (package controller), which
+// writes the use into the status of a quota.
 //
 // # Charging and measuring
 //
-// Upstream's plugin writes the status of a quota before the object, so that it charges for an object that is
-// then not stored. Here the pipeline commits the object together with the new status of its quotas: those
-// that are charged before it, those that get something back after it. See package write.
+// Upstream's plugin writes the status of a quota before the object, and so may charge for an object that is then not
+// stored. Here the pipeline commits the object together with the new status of its quotas: charges before it, releases
+// after it. See package write.
 //
-// What is left for the controller is to measure a quota by the objects that exist whenever adding and
-// subtracting is not enough. It is enough while the status is exact, which means that a measurement would
-// find the same. Exact keeps the revisions at which that is so.
+// The controller measures a quota by its existing objects whenever adding and subtracting is not enough. It is enough
+// while the status is exact: a measurement would find the same. The type exact keeps the revisions at which a status is
+// exact.
 //
 // # Locks
 //
-// The revisions of exact quotas have a mutex, which is held for a look-up only. They are advanced while the
-// store is locked.
+// A mutex guards the revisions of exact quotas, for look-ups only. The revisions are advanced while the store is locked.
 package quota

@@ -33,8 +33,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// evaluators say what objects use of quotas, by upstream's evaluators. They have no state: what is used is in
-// the status of a quota.
+// evaluators compute the use of quotas by upstream's evaluators. They have no state: the use is in the status of a
+// quota.
 type evaluators struct {
 	cluster admission.Cluster
 	store   *store.Store
@@ -80,16 +80,16 @@ func (q evaluators) charge(a upstream.Attributes, quotas []corev1.ResourceQuota)
 
 // effect describes how an update or a delete of an object changes a quota.
 type effect struct {
-	// Changes is true if the usage changes or may change.
+	// Changes: the usage changes or may change.
 	Changes bool
-	// Exact is true if Used is the usage afterwards, provided that the quota's status was right
-	// before. If it is false, the quota must be measured again.
+	// Exact: Used is the usage afterwards, provided that the quota's status was right before. If false, the quota must
+	// be measured again.
 	Exact bool
 	Used  corev1.ResourceList
 }
 
-// effect returns the effect of an update or a delete of an object on a quota; is is nil for a
-// delete. If changesUsage is false for the resource, was may be nil. Charge is for creates.
+// effect returns the effect of an update or a delete of an object on a quota; current is nil for a delete. If
+// changesUsage is false for the resource, former may be nil. Charge is for creates.
 func (q evaluators) effect(resource schema.GroupResource, former, current runtime.Object, rq *corev1.ResourceQuota) (effect, error) {
 	evaluator, hard := q.evaluator(resource), quota.ResourceNames(rq.Status.Hard)
 	if evaluator == nil {
@@ -100,7 +100,7 @@ func (q evaluators) effect(resource schema.GroupResource, former, current runtim
 		return effect{}, nil
 	}
 	if q.limitsDevices(hard) {
-		// What a ResourceClaim uses depends on pods and DeviceClasses.
+		// The use of a ResourceClaim depends on pods and DeviceClasses.
 		return effect{Changes: true}, nil
 	}
 	var after corev1.ResourceList
@@ -112,8 +112,7 @@ func (q evaluators) effect(resource schema.GroupResource, former, current runtim
 		return effect{}, err
 	}
 	if quota.Equals(before, after) {
-		// A pod may have stopped counting because time has passed, and the quota may not say
-		// so yet.
+		// A pod may have stopped counting by the passage of time, and the quota may not show it yet.
 		return effect{Changes: current == nil && !countsUntil(former).IsZero()}, nil
 	}
 	e := effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
@@ -127,16 +126,15 @@ func (q evaluators) effect(resource schema.GroupResource, former, current runtim
 	return e, nil
 }
 
-// limitsDevices reports whether a quota limits what ResourceClaims use.
+// limitsDevices reports whether a quota limits the use of ResourceClaims.
 func (q evaluators) limitsDevices(hard []corev1.ResourceName) bool {
 	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
 }
 
-// sameUse reports whether the same is used of two quotas.
+// sameUse reports whether two uses are equal.
 func sameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
 
-// countsUntil returns when a pod that is being deleted stops counting for quotas; zero: it
-// counts as long as it exists.
+// countsUntil returns the time when a terminating pod stops counting for quotas; zero: it counts as long as it exists.
 func countsUntil(obj runtime.Object) time.Time {
 	m, err := meta.Accessor(obj)
 	if err != nil || m.GetDeletionTimestamp() == nil || m.GetDeletionGracePeriodSeconds() == nil {
@@ -156,18 +154,18 @@ func countsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	return next
 }
 
-// limits reports whether a quota, as it was last measured, limits what objects of a resource use.
+// limits reports whether a quota, by its status, limits the use of a resource.
 func (q evaluators) limits(rq *corev1.ResourceQuota, resource schema.GroupResource) bool {
 	evaluator := q.evaluator(resource)
 	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
 }
 
-// limitsPods reports whether a quota limits what pods use.
+// limitsPods reports whether a quota limits the use of pods.
 func (q evaluators) limitsPods(rq *corev1.ResourceQuota) bool {
 	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
 }
 
-// usageUnder returns what an object uses of a quota.
+// usageUnder returns the use of a quota by an object.
 func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object) (corev1.ResourceList, error) {
 	matches, err := e.Matches(rq, obj)
 	if err != nil || !matches {
@@ -176,8 +174,8 @@ func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object)
 	return e.Usage(obj)
 }
 
-// changesUsage reports whether updates of objects can change what they use. Of other kinds the
-// number of objects counts and nothing else.
+// changesUsage reports whether updates of objects can change their use. For other kinds only the number of objects
+// counts.
 func changesUsage(resource schema.GroupResource) bool {
 	switch resource {
 	case pods, services, claims, resourceClaims:
@@ -186,9 +184,8 @@ func changesUsage(resource schema.GroupResource) bool {
 	return false
 }
 
-// measure sets the status of a quota to what its spec limits and to what is used, and reports
-// whether anything has changed. It does what resourcequota-controller does. If it fails for some
-// resources, it has measured the others.
+// measure sets the status of a quota to the limits of its spec and the current use, as resourcequota-controller does,
+// and reports whether anything has changed. If it fails for some resources, it has measured the others.
 func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) {
 	hard := quota.Add(corev1.ResourceList{}, rq.Spec.Hard)
 	used := quota.Add(corev1.ResourceList{}, rq.Status.Used)
@@ -219,7 +216,7 @@ var aliases = map[schema.GroupResource]corev1.ResourceName{
 	corev1.Resource("secrets"):                corev1.ResourceSecrets,
 }
 
-// evaluator says what an object of a resource uses; nil: nothing that could be limited.
+// evaluator returns the evaluator of a resource; nil: quotas cannot limit the resource.
 func (q evaluators) evaluator(resource schema.GroupResource) quota.Evaluator {
 	if _, ignored := install.DefaultIgnoredResources()[resource]; ignored {
 		return nil
@@ -237,7 +234,7 @@ func (q evaluators) evaluator(resource schema.GroupResource) quota.Evaluator {
 	return generic.NewObjectCountEvaluator(resource, q.placeholders(resource), aliases[resource])
 }
 
-// registry has the evaluators of what a quota limits.
+// registry returns the evaluators of the resources that a quota limits.
 func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
 	resources := []schema.GroupResource{pods, services, claims, resourceClaims}
 	for gr := range aliases {
@@ -290,7 +287,7 @@ func (q evaluators) resourceClaimEvaluator() quota.Evaluator {
 	return core.NewResourceClaimEvaluator(q.lister, classes, podLister{evaluators: q}, ofPod)
 }
 
-// list returns the objects of a kind in its version v1; none if that is not served.
+// list returns the objects of a kind in version v1; none if v1 is not served.
 func (q evaluators) list(group, plural, namespace string) ([]runtime.Object, error) {
 	r := q.cluster.Registry().Resource(group, plural)
 	if r == nil || r.Version("v1") == nil {
@@ -343,8 +340,7 @@ func (q evaluators) lister(resource schema.GroupVersionResource) (cache.GenericL
 	return storedLister{q, resource.GroupResource()}, nil
 }
 
-// placeholders list as many objects as there are, for an evaluator that counts and does not look
-// at them.
+// placeholders lists as many empty objects as exist, for an evaluator that only counts.
 func (q evaluators) placeholders(resource schema.GroupResource) generic.ListFuncByNamespace {
 	return func(namespace string) ([]runtime.Object, error) {
 		r := q.served(resource)
@@ -356,7 +352,7 @@ func (q evaluators) placeholders(resource schema.GroupResource) generic.ListFunc
 	}
 }
 
-// storedLister lists what is stored now.
+// storedLister lists the stored objects.
 type storedLister struct {
 	evaluators evaluators
 	resource   schema.GroupResource
@@ -375,7 +371,7 @@ func (l storedLister) ByNamespace(namespace string) cache.GenericNamespaceLister
 	return storedNamespaceLister{l, namespace}
 }
 
-// storedNamespaceLister lists what is stored in a namespace now.
+// storedNamespaceLister lists the stored objects of a namespace.
 type storedNamespaceLister struct {
 	storedLister
 	namespace string
@@ -395,9 +391,8 @@ func (l storedNamespaceLister) Get(name string) (runtime.Object, error) {
 	return nil, fmt.Errorf("%s %q cannot be read one by one", l.resource, name)
 }
 
-// passing is the clock of the cluster, a moment later. A real server measures some time after a
-// write. With a clock that stands still, as in a testing/synctest bubble, a grace period of 0
-// would not be over yet.
+// passing is the clock of the cluster plus a nanosecond. A real server measures some time after a write. With a clock
+// that stands still, as in a testing/synctest bubble, a grace period of 0 would not be over yet.
 type passing struct {
 	clock.RealClock
 	now func() time.Time

@@ -13,12 +13,10 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// exact has the revisions of quotas, by key, at which their status is what a measurement
-// would find. Other quotas are measured before their status is changed by adding or
-// subtracting.
+// exact has the revisions of quotas, by key, at which a measurement would find their status. Other quotas are measured
+// before their status is changed by adding or subtracting.
 //
-// A revision is set by the controller, and advanced under the lock of the store; the mutex is
-// held for a look-up only.
+// The controller sets a revision; it is advanced under the lock of the store. The mutex is held for look-ups only.
 type exact struct {
 	mu        sync.Mutex
 	revisions map[string]int64
@@ -51,9 +49,9 @@ func (e *exact) forget(key string) {
 	delete(e.revisions, key)
 }
 
-// Measure sets the status of a quota to what its spec limits and to what is used, and reports
-// whether anything has changed. If time alone makes a difference, again is when it does; otherwise it is
-// zero. If Measure fails for some resources, it has measured the others.
+// Measure sets the status of a quota to the limits of its spec and the current use, and reports whether anything has
+// changed. If the use changes by the passage of time, again is the time when it does; otherwise it is zero. If Measure
+// fails for some resources, it has measured the others.
 func (q *Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
 	changed, err = q.measure(rq)
 	if err != nil || !q.limitsPods(rq) {
@@ -63,7 +61,7 @@ func (q *Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, again time.Tim
 	return changed, countsLess(q.Cluster.Now(), stored...), err
 }
 
-// MarkExact records that the status of a quota is what a measurement has found.
+// MarkExact records that a measurement has found the status of a quota.
 func (q *Quotas) MarkExact(record store.Record) { q.exact.set(record.Key, record.Revision) }
 
 // IsExact reports whether a measurement would find the status of a quota.
@@ -72,8 +70,8 @@ func (q *Quotas) IsExact(record store.Record) bool { return q.exact.has(record.K
 // Forget forgets a quota that is deleted.
 func (q *Quotas) Forget(key string) { q.exact.forget(key) }
 
-// Later returns the keys of the quotas of which less is used at a later time, because a commit has begun
-// the graceful deletion of a pod, and that time.
+// Later returns the keys of the quotas whose use decreases later, because a commit has begun the graceful deletion of a
+// pod, and the time when it decreases.
 func (q *Quotas) Later(c write.Commit) (keys []string, due time.Time) {
 	if c.Deleted || c.Resource.GroupResource() != pods {
 		return nil, due
@@ -97,13 +95,13 @@ func (q *Quotas) Later(c write.Commit) (keys []string, due time.Time) {
 	return keys, due
 }
 
-// isBeingDeleted reports whether the JSON of an object says when it is deleted. Most objects do not have the
-// word at all, and are not parsed.
+// isBeingDeleted reports whether the JSON of an object has a deletionTimestamp. Objects without the word, which are
+// most, are not parsed.
 func isBeingDeleted(text string) bool {
 	return strings.Contains(text, `"deletionTimestamp"`) && metadata.Get(text, "deletionTimestamp").Exists()
 }
 
-// definitions are the resource whose objects define the kinds that a quota may count.
+// definitions is the resource whose objects define kinds that a quota may count.
 var definitions = apiextensions.Resource("customresourcedefinitions")
 
 // Affected returns the keys of the quotas whose use may have changed with a commit that has not charged

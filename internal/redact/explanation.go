@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// Explanation returns what may be shown of the explanation of the request.
+// Explanation returns the explanation of the request without hidden values.
 func (r Request) Explanation(e inspect.Explanation) inspect.Explanation {
 	r = r.read()
 	e.Pruned, e.Defaulted = r.values(e.Pruned), r.values(e.Defaulted)
@@ -64,8 +64,7 @@ func (r Request) refusal(cause inspect.FieldError) inspect.FieldError {
 	return cause
 }
 
-// annotations returns those that may be shown. Those of webhooks and policies can have anything in their names
-// and values.
+// annotations returns the annotations that may be shown. Those of webhooks and policies may contain anything.
 func (r Request) annotations(annotations map[string]string) map[string]string {
 	if !r.Secret {
 		return annotations
@@ -82,7 +81,7 @@ func (r Request) annotations(annotations map[string]string) map[string]string {
 	return shown
 }
 
-// each returns the list of what a function makes of the items of another one.
+// each returns the results of a function for the items of a list.
 func each[T any](items []T, redacted func(T) T) []T {
 	if items == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A policy may repeat what its parameter, a Secret, has, in a text about any other object. Who is outside of the
-// server learns of that by a mark in the context of the request.
+// A policy whose parameter is a Secret may quote it in a text about any other object. A mark in the context of the
+// request tells the code outside of the server.
 
 type markKey struct{}
 

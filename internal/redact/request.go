@@ -13,16 +13,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Request is a request whose texts and values are to be shown. The zero value does not name
-// an object: it hides texts that quote a Secret.
+// Request is a request whose texts and values are to be shown. The zero value names no object; it hides texts that quote
+// a Secret.
 type Request struct {
-	// Group, Resource and Subresource are what the request is for, Namespace and Name those of the object, and
-	// User is who makes it. Any may be empty.
+	// Group, Resource and Subresource are those of the request, Namespace and Name those of the object, and User is the
+	// user name. Any may be empty.
 	Group, Resource, Subresource string
 	Namespace, Name, User        string
-	// Body was sent.
+	// Body is the body of the request.
 	Body []byte
-	// Secret marks a request as one about a Secret though its other fields do not show it.
+	// Secret: the request is about a Secret though its other fields do not show it.
 	Secret bool
 
 	tree *any // the body, once it has been read
@@ -31,7 +31,7 @@ type Request struct {
 // Object returns a request with the written object and nothing else.
 func Object(object map[string]any) Request { return Request{}.With(object) }
 
-// With returns the request with a parsed body: a JSON tree, or a string if the body is not JSON.
+// With returns the request with a parsed body, which is a JSON tree, or a string if the body is not JSON.
 func (r Request) With(body any) Request {
 	r.tree = &body
 	r.Secret = r.Secret || r.rule() != nil || holds(body)
@@ -97,7 +97,7 @@ func (r Request) read() Request {
 	return r
 }
 
-// sent returns the body as JSON; nil: it is neither JSON nor YAML nor an object in protobuf.
+// sent returns the body as a JSON tree; nil if it is neither JSON nor YAML nor an object in protobuf.
 func (r Request) sent() (tree any) {
 	if r.tree != nil {
 		return *r.tree
@@ -124,9 +124,9 @@ func (r Request) sent() (tree any) {
 	return nil
 }
 
-// Value returns a copy of the value of a field without hidden values. The path is one of package history;
-// empty: the value is the object. Of a request that is not for a resource with sensitive fields, but has a
-// Secret in its body, all values but those of metadata are hidden.
+// Value returns a copy of the value of a field without hidden values. The path is one of package history; empty: the
+// value is the object. If the resource has no sensitive fields but the body has a Secret in it, all values except
+// metadata are hidden.
 func (r Request) Value(path string, value any) any {
 	rule := r.rule()
 	if rule == nil && r.Holds() {
@@ -135,7 +135,7 @@ func (r Request) Value(path string, value any) any {
 	return walk(names(path), value, rule, maskedAs(Hidden))
 }
 
-// Replace is [Replace] of a body of the request. The body may lack a kind, as a patch does.
+// Replace is [Replace] for a body of the request, which may lack a kind, as a patch does.
 func (r Request) Replace(tree any, replace func(path []string, value any) any) any {
 	operations, isList := tree.([]any)
 	if !isList || r.rule() == nil {
@@ -161,7 +161,7 @@ func (r Request) Replace(tree any, replace func(path []string, value any) any) a
 	return redacted
 }
 
-// ReplaceAnswer is [Replace] of what the request is answered with.
+// ReplaceAnswer is [Replace] for the body of the response.
 func (r Request) ReplaceAnswer(tree any, replace func(path []string, value any) any) any {
 	rule := r.rule()
 	if answer, _ := tree.(map[string]any); answer["kind"] == "Table" || answer["kind"] == "Status" {
@@ -182,7 +182,7 @@ func ofPointer(pointer string) []string {
 	return elements
 }
 
-// options are the parameters of the API. What a proxy or an aggregated server takes may be a token.
+// options are the query parameters of the API. Others, of a proxy or an aggregated server, may be tokens.
 var options = []string{
 	"allowWatchBookmarks", "continue", "dryRun", "exclude", "export", "fieldManager", "fieldSelector", "fieldValidation", "force",
 	"gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "includeObject", "labelSelector", "limit", "orphanDependents",

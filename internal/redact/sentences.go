@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// sentences are how texts of the server's own begin, as far as they contain no values. The groups are gaps
-// whose contents have to be public (Request.isPublic); the other gaps can only be filled by the server or by
-// its configuration: by the name of a webhook, by the number of a byte.
+// sentences match the beginnings of the server's own texts, as far as they contain no values. The groups are gaps whose
+// contents must be public (Request.isPublic); the server or its configuration fills the other gaps, for example with the
+// name of a webhook or the number of a byte.
 var sentences = compiled(
-	// Of all resources.
+	// For all resources.
 	`Unauthorized`,
 	`the server could not find the requested resource`,
 	`the server does not allow this method on the requested resource`,
@@ -31,15 +31,15 @@ var sentences = compiled(
 	`Apply failed with \d+ conflicts?: (?:conflict with "[^"]*"(?: with subresource "\w+")?(?: using [a-z0-9./]+)?: (?P<path>\.[\w.-]+))?`,
 	`failed to create typed (?:patch|live) object \((?P<name>[^;()]*); [a-z0-9./]*, Kind=(?P<kind>\w+)\): (?:(?P<path>\.[^:]+): (?:expected [a-z]+, got )?)?`,
 	`(?P<kind>[A-Za-z]*)(?:\.[a-z0-9.-]+)? "(?P<name>[^"]*)" is invalid: `,
-	// Of bodies.
+	// About bodies.
 	`(?P<kind>[A-Za-z]+) in version "(?:__internal|v\d+(?:(?:alpha|beta)\d+)?)" cannot be handled as a (?P<kind>[A-Za-z]+): (?:strict decoding error: )?`,
 	`the object provided is unrecognized \(must be of type (?P<kind>[A-Za-z]+)\): `,
 	`(?:error converting YAML to JSON: )?yaml: (?:line \d+: )?`,
 	`(?:unknown|duplicate) field "(?P<path>[^"]+)"`,
-	// Of access.
+	// About access.
 	`(?:`+object+` is forbidden|forbidden): (?:User "(?P<name>[^"]*)" cannot [a-z]+ resource "(?P<name>[^"]*)" in API group "(?P<name>[^"]*)"`+
 		`(?: in the namespace "(?P<name>[^"]*)"| at the cluster scope))?`,
-	// Of admission.
+	// About admission.
 	object+` is forbidden: (?:unable to create new content in namespace (?P<name>\S*) because it is being terminated|exceeded quota: )`,
 	`(?:`+object+` is forbidden: |Validation failed for )ValidatingAdmissionPolicy '[a-z0-9.-]+'(?: with binding '[a-z0-9.-]+')?(?: denied request)?: (?:failed to configure (?:policy|binding): )?`,
 	`policy (?:"[a-z0-9.-]+"|'[a-z0-9.-]+' with binding '[a-z0-9.-]+') denied request: (?:failed to configure (?:policy|binding): )?`,
@@ -49,10 +49,10 @@ var sentences = compiled(
 		`(?:failed to call webhook: (?:Post "https?://[^"?]*(?:\?timeout=\w+)?": )?|received invalid webhook response: )`,
 )
 
-// object names an object or its resource, such as secrets "a".
+// object matches an object or its resource, such as secrets "a".
 const object = `(?P<name>[a-z0-9./-]+)(?: "(?P<name>[^"]*)")?`
 
-// details are what texts of the server's own end with.
+// details matches the ends of the server's own texts.
 var details = regexp.MustCompile(`(?:^|: )((?:` +
 	`(?:error decoding from json: )?illegal base64 data at input byte \d+` +
 	`|(?:error decoding from json: )?json: cannot unmarshal (?:string|number|bool|array|object) into Go (?:struct field [\w.]+ of type|value of type) [\w.\[\]*]+` +
@@ -67,7 +67,7 @@ var details = regexp.MustCompile(`(?:^|: )((?:` +
 	`|context deadline exceeded|context canceled|EOF|unexpected EOF|connection refused` +
 	`))$`)
 
-// isDetail reports whether a text is such an end.
+// isDetail reports whether details matches the whole text.
 func isDetail(text string) bool {
 	match := details.FindStringIndex(text)
 	return match != nil && match[0] == 0
@@ -76,7 +76,8 @@ func isDetail(text string) bool {
 // failures are the kinds of field errors, as their messages begin.
 var failures = regexp.MustCompile(`^(?:Duplicate value|Forbidden|Internal error|Invalid value|Not found|Required value|Too few|Too long|Too many|Too short|Unsupported value)\b`)
 
-// compiled compiles expressions of beginnings. Groups of the same name get numbers, which start at 0.
+// compiled compiles regular expressions, which match at the beginning of a text. Groups of the same name get numbers
+// from 0.
 func compiled(texts ...string) (patterns []*regexp.Regexp) {
 	for _, text := range texts {
 		n := 0

@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// HiddenText stands in the place of the part of a text that may quote a value.
+// HiddenText replaces the part of a text that may quote a value.
 const HiddenText = "(hidden: it may contain a secret)"
 
-// Text returns what may be shown of a text about the request.
+// Text returns a text about the request without what may quote a value.
 func (r Request) Text(text string) string {
 	if text == "" || !hasSecret(text) && !r.Holds() {
 		return text
@@ -29,7 +29,7 @@ func (r Request) Text(text string) string {
 	return kept + HiddenText
 }
 
-// Status returns what may be shown of a failure: of the reason, the message and the causes of its Status.
+// Status returns the reason and the message of a failure, with its causes, without what may quote a value.
 func (r Request) Status(s *metav1.Status) (reason, message string) {
 	reason, message = string(s.Reason), s.Message
 	if message == r.object()+" not found" || !hasSecret(message) && !r.Holds() { // the first is the most frequent one
@@ -52,8 +52,7 @@ func (r Request) Status(s *metav1.Status) (reason, message string) {
 	return reason, r.Text(message)
 }
 
-// Cause returns what may be shown of the message of a field error: which error it is, and the sentence that
-// it ends with, but not the value.
+// Cause returns the message of a field error without the value: the kind of error, and the sentence at its end.
 func (r Request) Cause(message string) string {
 	if !hasSecret(message) && !r.Holds() {
 		return message
@@ -73,7 +72,7 @@ func (r Request) Cause(message string) string {
 	return shown
 }
 
-// fieldOf returns a field of a cause, if it looks like one.
+// fieldOf returns the field of a cause, or "(hidden)" if it does not look like a field.
 func fieldOf(field string) string {
 	if strings.ContainsFunc(field, func(r rune) bool {
 		return !strings.ContainsRune("._-/[]<>$", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
@@ -101,8 +100,8 @@ func (r Request) beginning(text string) (longest string) {
 	return longest
 }
 
-// fieldErrors returns the beginning of a list of unknown and duplicate fields whose names are those of the
-// body.
+// fieldErrors returns the beginning of a list of unknown and duplicate fields, as far as the body has fields of those
+// names.
 func (r Request) fieldErrors(text string) string {
 	end := 0
 	for end < len(text) {
@@ -116,7 +115,7 @@ func (r Request) fieldErrors(text string) string {
 	return text[:end]
 }
 
-// isPublic reports whether what fills a gap of a sentence is public: a name, a field or a kind of the request.
+// isPublic reports whether the text in a gap of a sentence is public: a name, a field or a kind of the request.
 func (r Request) isPublic(gap, text string) bool {
 	switch gap {
 	case "kind":
@@ -140,7 +139,7 @@ func (r Request) isPublic(gap, text string) bool {
 	return slices.Contains(public, text)
 }
 
-// resource is the resource with its group, and object the object, as messages name them.
+// resource returns the resource with its group, and object the object, as messages name them.
 func (r Request) resource() string {
 	if r.Group == "" {
 		return r.Resource
@@ -150,7 +149,7 @@ func (r Request) resource() string {
 
 func (r Request) object() string { return r.resource() + ` "` + r.Name + `"` }
 
-// hasField reports whether a tree has a field, which is named as by a decoder: metadata.labels.a, items[0].
+// hasField reports whether a tree has a field, named as decoders do: metadata.labels.a, items[0].
 func hasField(tree any, path string) bool {
 	if path == "" {
 		return true
@@ -175,7 +174,7 @@ func hasField(tree any, path string) bool {
 // IsReason reports whether a text is a reason of the server's own.
 func IsReason(text string) bool { return slices.Contains(reasons, metav1.StatusReason(text)) }
 
-// reasons are those of the server.
+// reasons are the reasons that the server itself gives.
 var reasons = []metav1.StatusReason{
 	metav1.StatusReasonUnknown, metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
 	metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid,

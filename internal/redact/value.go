@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Hidden stands in the place of a hidden value, and Former in the place of one that a change has replaced.
+// Hidden replaces a hidden value, and Former the old value in a change of one.
 const (
 	Hidden = "(a secret)"
 	Former = "(what was there)"
@@ -19,18 +19,18 @@ const (
 // rule reports whether the leaf at a path of an object is hidden.
 type rule func(path []string, value any) bool
 
-// rules are those of the kinds with sensitive fields. Values that are not listed as public are hidden: fields that a kind
-// does not have may have been meant as others.
+// rules are those of the kinds with sensitive fields. They hide all values that are not listed as public, because a
+// misspelled field may hold a secret.
 var rules = map[string]rule{
 	"Secret":       hiddenInSecret,
 	"TokenReview":  hiddenExcept("spec.audiences", "status.authenticated", "status.audiences", "status.user"),
 	"TokenRequest": hiddenExcept("spec.audiences", "spec.expirationSeconds", "spec.boundObjectRef", "status.expirationTimestamp"),
 }
 
-// publicAnnotations name the account of a Secret with a token.
+// publicAnnotations name the service account of a Secret with a token.
 var publicAnnotations = []string{"kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"}
 
-// hiddenBut hides what is not public in Secrets either, except for some fields.
+// hiddenExcept hides the values that are hidden in Secrets, except some fields.
 func hiddenExcept(fields ...string) rule {
 	return func(path []string, value any) bool {
 		return hiddenInSecret(path, value) && (len(path) < 2 || !slices.Contains(fields, path[0]+"."+path[1]))
@@ -90,13 +90,13 @@ func ruleOf(object map[string]any) rule {
 	return nil
 }
 
-// IsSecret reports whether an object is a Secret.
+// IsSecret reports whether an object is a Secret, or has stringData as only Secrets do.
 func IsSecret(object map[string]any) bool {
 	_, has := object["stringData"]
 	return has || object["kind"] == "Secret" && ruleOf(object) != nil
 }
 
-// Dropped is returned by a function for Replace that leaves a field out.
+// Dropped is the result of a function for [Replace] that removes the field.
 var Dropped any = new(int)
 
 // Replace returns a copy of a tree of JSON in which replace has been called for each hidden leaf, with its
@@ -158,7 +158,7 @@ func maskedAs(mask string) func([]string, any) any {
 	return func([]string, any) any { return mask }
 }
 
-// names returns the names in a path, as far as rules look at them.
+// names returns the names in a path that rules look at.
 func names(path string) []string {
 	var values []string
 	for path = strings.TrimPrefix(path, "."); path != ""; path = strings.TrimPrefix(path, ".") {

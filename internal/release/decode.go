@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// unknown ends the names of later fields while an object is decoded. So the decoder does not know them, and says what it says of
-// every field that it does not know, in the order of the fields.
+// unknown is appended to the names of later fields while an object is decoded, so that the decoder treats them as
+// unknown fields and reports them in the order of the fields.
 const unknown = "\u231b"
 
-// Serializer returns a serializer that does not know the later fields. It is the given one if there are none.
+// Serializer returns a serializer that does not know the later fields. It returns the given one if there are none.
 func (f *LaterFields) Serializer(s runtime.Serializer) runtime.Serializer {
 	if f == nil {
 		return s
@@ -41,12 +41,12 @@ func (s serializer) Decode(text []byte, defaults *schema.GroupVersionKind, into 
 	}
 	obj, kind, err := s.Serializer.Decode(renamed, defaults, into)
 	if obj != nil {
-		LaterFieldsOf(obj).Prune(obj) // what comes in protobuf, or in another version
+		LaterFieldsOf(obj).Prune(obj) // those of protobuf, or of another version
 	}
 	return obj, kind, s.later.Restore(withComplaint(err, complaint))
 }
 
-// withComplaint adds what is wrong with YAML to the error of decoding.
+// withComplaint adds an error of the YAML to the error of decoding.
 func withComplaint(err, complaint error) error {
 	if complaint == nil {
 		return err
@@ -63,8 +63,8 @@ func (f *LaterFields) mentions(text []byte) bool {
 	return slices.ContainsFunc(f.names, func(name string) bool { return bytes.Contains(text, []byte(name)) })
 }
 
-// renameYAML is rename for YAML. It returns JSON, which is YAML. The complaint is about fields that repeat, which JSON made of YAML does not
-// show.
+// renameYAML is rename for YAML. It returns JSON, which is YAML as well. The complaint is about repeated fields, which
+// are lost in the JSON.
 func (f *LaterFields) renameYAML(text []byte, strict bool) (renamed []byte, complaint error) {
 	if !f.mentions(text) {
 		return text, nil
@@ -83,7 +83,7 @@ func (f *LaterFields) renameYAML(text []byte, strict bool) (renamed []byte, comp
 	return renamed, complaint
 }
 
-// rename returns JSON in which the names of later fields end in a way that no field does. Other text stays as it is.
+// rename returns JSON with unknown appended to the names of later fields. It returns other text as it is.
 func (f *LaterFields) rename(text []byte) []byte {
 	if !f.mentions(text) {
 		return text
@@ -190,7 +190,7 @@ func (n *node) rename(value any) {
 	}
 }
 
-// Restore returns an error of decoding with the names that later fields have.
+// Restore returns an error of decoding with the original names of later fields.
 func (f *LaterFields) Restore(err error) error {
 	if f == nil || err == nil || !strings.Contains(err.Error(), unknown) {
 		return err

@@ -24,10 +24,10 @@ const EmulatedVariable = "FAKECLUSTER_EMULATED_VERSION"
 // 1.35. Default: the one before the version that the process behaves as.
 const MinCompatibilityVariable = "FAKECLUSTER_MIN_COMPATIBILITY_VERSION"
 
-// variables are those that are read when the process starts.
+// variables are the environment variables that are read when the process starts.
 var variables = []string{Variable, EmulatedVariable, MinCompatibilityVariable, GatesVariable}
 
-// atStart are the values of the variables when the process started, and mistake is the error of following them.
+// atStart has the values of the variables when the process started, and mistake the error of following them.
 var (
 	atStart = values()
 	mistake = follow(atStart)
@@ -41,7 +41,7 @@ func values() map[string]string {
 	return info
 }
 
-// follow makes the process as the variables say.
+// follow sets the version and the gates of the process by the variables.
 func follow(values map[string]string) error {
 	if values[Variable] != "" && values[EmulatedVariable] != "" {
 		return fmt.Errorf("%s and %s are both set: remove one of them", Variable, EmulatedVariable)
@@ -88,7 +88,7 @@ func effective() basecompatibility.EffectiveVersion {
 	return compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
 }
 
-// Parse reads a version such as "1.35" or "v1.35". The empty text is the newest.
+// Parse parses a version such as "1.35" or "v1.35"; "" is the newest.
 func Parse(text string) (*version.Version, error) {
 	if text == "" {
 		return newest, nil
@@ -101,7 +101,8 @@ func Parse(text string) (*version.Version, error) {
 	return nil, fmt.Errorf("fakecluster does not have Kubernetes %q: write %s", text, Choices())
 }
 
-// ParseMinCompatibility reads the oldest version that must be able to read the stored objects. The empty text is that of the process.
+// ParseMinCompatibility parses the oldest version that must be able to read the stored objects; "" is that of the
+// process.
 func ParseMinCompatibility(text string) (*version.Version, error) {
 	if text == "" {
 		return MinCompatibility(), nil
@@ -116,7 +117,7 @@ func ParseMinCompatibility(text string) (*version.Version, error) {
 	return to, nil
 }
 
-// emulatable returns the versions, the oldest first.
+// emulatable returns the versions that a process can have, the oldest first.
 func emulatable() (versions []*version.Version) {
 	for v := oldest; !v.GreaterThan(newest); v = v.AddMinor(1) {
 		versions = append(versions, v)
@@ -145,7 +146,8 @@ func Version() *version.Version { return effective().EmulationVersion() }
 // MinCompatibility returns the oldest version that must be able to read the stored objects.
 func MinCompatibility() *version.Version { return effective().MinCompatibilityVersion() }
 
-// Older returns the older version that the server has, such as 1.35; empty: it is of the newest one, whatever it emulates.
+// Older returns the version of a server that is older than the newest, such as 1.35. It returns "" for the newest
+// server, whatever it emulates.
 func Older() string {
 	if atStart[EmulatedVariable] != "" || Version().EqualTo(newest) {
 		return ""
@@ -153,7 +155,7 @@ func Older() string {
 	return Version().String()
 }
 
-// Suffix returns the end of the name of a file or folder that belongs to one version, such as "-1.35". It is empty for the newest.
+// Suffix returns the suffix of files and folders that belong to a version, such as "-1.35"; "" for the newest.
 func Suffix(v *version.Version) string {
 	if v.EqualTo(newest) {
 		return ""
@@ -161,8 +163,8 @@ func Suffix(v *version.Version) string {
 	return "-" + v.String()
 }
 
-// ProcessSuffix is Suffix for what belongs to all processes that behave as this one. A checksum stands for what the other variables of the
-// environment change: "-1.35-1c291ca3".
+// ProcessSuffix is Suffix for files that belong to all processes with the same variables. It has a checksum of the
+// variables besides the version: "-1.35-1c291ca3".
 func ProcessSuffix() string {
 	gates, err := ParseGates(atStart[GatesVariable])
 	if err != nil || len(gates) == 0 && atStart[EmulatedVariable] == "" && atStart[MinCompatibilityVariable] == "" {

@@ -11,11 +11,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/cache"
 )
 
-// LaterFields are those of a Go type and of the types in it. A nil *LaterFields stands for none. It is safe for concurrent use.
+// LaterFields are the later fields of a Go type and of the types in it. A nil *LaterFields has none. It is safe for
+// concurrent use.
 type LaterFields struct {
 	root   *node
 	names  []string // of all later fields, for a first look
-	always []string // the later fields of the type itself that Go's JSON has even if they are empty: structs
+	always []string // the later fields of the type itself that encoding/json writes even if they are empty: structs
 }
 
 // node is a struct or a map in a type.
@@ -28,14 +29,14 @@ type node struct {
 type field struct {
 	index  []int
 	later  bool
-	always bool  // Go's JSON has the later field even if it is empty
+	always bool  // encoding/json writes the later field even if it is empty
 	below  *node // nil: there are none
 }
 
 // laterFields keeps the LaterFields of types. A server has some 200 types.
 var laterFields = cache.New[reflect.Type, *LaterFields](512)
 
-// LaterFieldsOf returns the later fields of the type of an object, if the process is of an older release.
+// LaterFieldsOf returns the later fields of the type of an object; nil if the process has the newest release.
 func LaterFieldsOf(obj any) *LaterFields {
 	if own() == nil {
 		return nil
@@ -47,7 +48,7 @@ func LaterFieldsOf(obj any) *LaterFields {
 	return laterFields.Put(t, own().fieldsOf(t), 1)
 }
 
-// fieldsOf makes the LaterFields of a type.
+// fieldsOf returns the LaterFields of a type.
 func (a *api) fieldsOf(t reflect.Type) *LaterFields {
 	r := &reader{api: a, nodes: map[reflect.Type]*node{}, names: map[string]bool{}}
 	root := r.read(t)
@@ -128,8 +129,8 @@ func (r *reader) readFields(t reflect.Type, later map[string]bool, outer []int, 
 // isEmpty reports whether a node has no later fields, and there are none below it.
 func (n *node) isEmpty() bool { return n == nil || len(n.fields) == 0 && n.each == nil }
 
-// dropEmpty drops what has no later fields below it, and reports whether there was any. A type that contains itself
-// stays, which does no harm.
+// dropEmpty drops the nodes without later fields below them, and reports whether there were any. The node of a recursive
+// type stays, which does no harm.
 func (n *node) dropEmpty() bool {
 	dropped := false
 	for name, f := range n.fields {
@@ -151,7 +152,7 @@ func (f *LaterFields) Prune(obj any) {
 	}
 }
 
-// Omit returns the JSON of a pruned object, as Go writes it, without the later fields that it has even if they are empty.
+// Omit removes the empty later fields that encoding/json has written from the JSON of a pruned object.
 func (f *LaterFields) Omit(text []byte) []byte {
 	if f == nil {
 		return text

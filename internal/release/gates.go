@@ -80,7 +80,8 @@ func setGates(text string) error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(change)
 }
 
-// Change returns those gates that are different in this process. The error says which gate does not exist or cannot be changed, and why.
+// Change returns the gates that have another value in this process. It returns an error for a gate that does not exist
+// or cannot be changed.
 func Change(gates map[string]bool) (map[string]bool, error) {
 	features, known := utilfeature.DefaultMutableFeatureGate.GetAll(), utilfeature.DefaultMutableFeatureGate.GetAllVersioned()
 	// Packages that are not imported add these to the gates of kube-apiserver. The gates of the process may
@@ -99,7 +100,7 @@ func Change(gates map[string]bool) (map[string]bool, error) {
 		case !found && !isOther:
 			return nil, fmt.Errorf("unrecognized feature gate: %s", name)
 		case !found && other.Default != value:
-			return nil, fmt.Errorf("fakecluster cannot set feature gate %s to %t: it is of a part that fakecluster does not have", name, value)
+			return nil, fmt.Errorf("fakecluster cannot set feature gate %s to %t: it belongs to a component that fakecluster does not have", name, value)
 		case !found, utilfeature.DefaultFeatureGate.Enabled(gate) == value:
 		case spec.LockToDefault:
 			return nil, fmt.Errorf("cannot set feature gate %s to %t, feature is locked to %t", name, value, spec.Default)
@@ -112,7 +113,7 @@ func Change(gates map[string]bool) (map[string]bool, error) {
 	return change, nil
 }
 
-// whyUnsupported returns what a gate changes, if it cannot be changed.
+// whyUnsupported returns the area that a gate affects, if the gate cannot be changed.
 func whyUnsupported(gate featuregate.Feature) string {
 	for what, gates := range unsupported {
 		if slices.Contains(gates, gate) {
@@ -122,7 +123,7 @@ func whyUnsupported(gate featuregate.Feature) string {
 	return ""
 }
 
-// CheckGates returns why a cluster in this process cannot have gates.
+// CheckGates returns an error if a cluster in this process cannot have the gates.
 func CheckGates(gates map[string]bool) error {
 	change, err := Change(gates)
 	if err != nil || len(change) == 0 {

@@ -16,7 +16,7 @@ func TestFlagsOfGates(t *testing.T) {
 		{"one that is on may be said to be on", "kube:WatchList=true", ""},
 		{"one of controllers is accepted", "ControllerManagerReleaseLeaderElectionLockOnExit=false", ""},
 		{"one of metrics is accepted", "NativeHistograms=true", ""},
-		{"one of metrics cannot be changed", "NativeHistograms=false", "fakecluster cannot set feature gate NativeHistograms to false: it is of a part that fakecluster does not have"},
+		{"one of metrics cannot be changed", "NativeHistograms=false", "fakecluster cannot set feature gate NativeHistograms to false: it belongs to a component that fakecluster does not have"},
 		{"one that Kubernetes' code reads needs a new process", "PodDeletionCost=false,ContainerStopSignals=true,WatchList=true",
 			"--feature-gates=ContainerStopSignals=true,PodDeletionCost=false: upstream's feature gates belong to the process: set FAKECLUSTER_FEATURE_GATES=ContainerStopSignals=true,PodDeletionCost=false before it starts"},
 		{"one that fakecluster's own code replaces is refused by name", "WatchList=false", "fakecluster cannot set feature gate WatchList to false: it changes how requests are served"},

@@ -20,11 +20,11 @@ import (
 //go:embed api-*.json
 var files embed.FS
 
-// api is what an older release has in another way than the newest one.
+// api has the differences of an older release from the newest one.
 type api struct {
-	// Release is the one whose documents it comes from, such as v1.35.4.
+	// Release is the release whose documents were compared, such as v1.35.4.
 	Release string
-	// Lacks are resources and subresources that the release does not have in a version of a group that it has, such as
+	// Lacks are resources and subresources that are missing in a group version of the release, such as
 	// "storage.k8s.io/v1 csinodes/status".
 	Lacks []string
 	// Definitions are the merge patches of definitions, by their names.
@@ -41,7 +41,7 @@ func apiOf(version string) (*api, error) {
 	return read, json.Unmarshal(text, read)
 }
 
-// own is what the process has in another way than the newest release; nil: nothing.
+// own has the differences of the process from the newest release; nil: none.
 var own = sync.OnceValue(func() *api {
 	version := Older()
 	if version == "" {
@@ -54,19 +54,20 @@ var own = sync.OnceValue(func() *api {
 	return found
 })
 
-// Lacks reports whether the release of the process does not have a resource or subresource, such as csinodes/status, in a version
-// of a group.
+// Lacks reports whether the release of the process lacks a resource or subresource, such as csinodes/status, in a group
+// version.
 func Lacks(version schema.GroupVersion, name string) bool {
 	return own() != nil && slices.Contains(own().Lacks, version.String()+" "+name)
 }
 
-// alwaysThere are the definitions with later fields that Go values always have: structs.
+// alwaysThere are the definitions with later fields that encoding/json always writes: structs.
 var alwaysThere = []string{"io.k8s.api.resource.v1alpha3.DeviceTaintRule", "io.k8s.api.storage.v1.CSINode"}
 
-// Correct makes definitions of the newest release those of the release of the process.
+// Correct changes definitions of the newest release into those of the process's release.
 func Correct(definitions map[string]common.OpenAPIDefinition) { own().correct(definitions) }
 
-// CorrectForValues is Correct for definitions that describe Go values: later fields that these always have stay.
+// CorrectForValues is Correct for definitions that describe Go values. Later fields that encoding/json always writes
+// stay.
 func CorrectForValues(definitions map[string]common.OpenAPIDefinition) {
 	own().correct(definitions, alwaysThere...)
 }
@@ -89,12 +90,12 @@ func (a *api) correct(definitions map[string]common.OpenAPIDefinition, except ..
 	}
 }
 
-// CorrectSchemas is Correct for the schemas of a document.
+// CorrectSchemas is Correct for schemas of a document.
 func CorrectSchemas[S spec.Schema | *spec.Schema](schemas map[string]S) {
 	correctSchemas(own(), schemas)
 }
 
-// correctSchemas corrects the schemas. One that only later fields refer to is dropped.
+// correctSchemas corrects the schemas. It drops a schema to which only later fields refer.
 func correctSchemas[S spec.Schema | *spec.Schema](a *api, schemas map[string]S) {
 	if a == nil {
 		return
@@ -117,7 +118,7 @@ func correctSchemas[S spec.Schema | *spec.Schema](a *api, schemas map[string]S) 
 func marshal(schemas any) []byte {
 	text, err := json.Marshal(schemas)
 	if err != nil {
-		panic(err) // they have been made of JSON
+		panic(err) // they were read from JSON
 	}
 	return text
 }

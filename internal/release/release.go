@@ -11,7 +11,7 @@ import (
 // Libraries is the Kubernetes release of the libraries in go.mod. All else that depends on the release follows from it.
 const Libraries = "v1.37.1"
 
-// newest is the minor version of the libraries, and oldest the first one that they can emulate.
+// newest is the minor version of the libraries, and oldest the oldest that they can emulate.
 var (
 	newest = minor(utilversion.MustParse(Libraries))
 	oldest = newest.SubtractMinor(3)
@@ -21,8 +21,8 @@ func minor(v *utilversion.Version) *utilversion.Version {
 	return utilversion.MajorMinor(v.Major(), v.Minor())
 }
 
-// Info returns what /version answers: the Kubernetes release of the server, which is that of the libraries, or the older one that the
-// process is.
+// Info returns the body of /version: the Kubernetes release of the server, which is that of the libraries or an older
+// one.
 func Info() version.Info {
 	release := utilversion.MustParse(Libraries)
 	if older := own(); older != nil {

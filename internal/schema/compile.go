@@ -5,13 +5,11 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// Compile makes one tree of upstream's two forms of a schema: the structural one lists
-// the fields, the other how values are validated. The tree shares defaults with the
-// structural schema, which must not be altered afterwards.
+// Compile compiles upstream's two forms of a schema into one tree: the structural schema lists the fields, props the
+// rules of validation. The tree shares defaults with the structural schema, which must not be altered afterwards.
 //
-// Either may be nil. Without a structural schema every field is unknown, so that an object keeps only
-// its apiVersion, kind and metadata; without the other every value is
-// valid.
+// Either may be nil. Without a structural schema every field is unknown, so an object keeps only its apiVersion, kind
+// and metadata. Without props every value is valid.
 func Compile(structural *structuralschema.Structural, props *apiextensions.JSONSchemaProps) *Node {
 	n := &Node{}
 	if structural != nil {
@@ -64,8 +62,7 @@ func (n *Node) structure(s *structuralschema.Structural) {
 	}
 }
 
-// validate adds the keywords to the tree, node by node. They have the same shape as the
-// structure where both come from one schema.
+// validate adds the keywords to the nodes of the tree. Both have the same shape if they come from one schema.
 func (n *Node) validate(k *keywords) {
 	n.keywords = k
 	for name, property := range k.properties {
@@ -86,7 +83,7 @@ func (n *Node) validate(k *keywords) {
 	}
 }
 
-// summarize records what a node and the nodes below it contain.
+// summarize sets below of a node and of the nodes below it.
 func (n *Node) summarize() {
 	n.below = contents{
 		defaults: n.Default != nil, embedded: n.Embedded, lists: n.List != Atomic,

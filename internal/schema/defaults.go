@@ -2,13 +2,13 @@ package schema
 
 import "errors"
 
-// MaxDefaults is how many bytes of defaults one walk fills in at most. No object that is
-// larger can be stored. Without a bound a small object could become a huge one: a list of a
-// million empty items takes 3 MB, and each item may lack a default of 100 KB.
+// MaxDefaults is the maximum of bytes of defaults that one walk fills in. Larger objects cannot be stored. Without a
+// limit a small object could become huge: a list of a million empty items takes 3 MB, and each item may lack a default
+// of 100 KB.
 const MaxDefaults = 16 << 20
 
 // ErrTooManyDefaults is the error of an object that lacks more than MaxDefaults bytes of defaults.
-var ErrTooManyDefaults = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
+var ErrTooManyDefaults = errors.New("the defaults that the object lacks are larger than 16 MiB")
 
 // Err returns ErrTooManyDefaults if the walk stopped filling in defaults.
 func (s Result) Err() error {

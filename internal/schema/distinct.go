@@ -1,8 +1,8 @@
 package schema
 
-// areDistinct reports whether the items of a set all have different values, or the items of a
-// map-like list different keys. It returns false for objects and lists in a set, which
-// upstream compares by rules of its own, and for numbers that upstream may find equal.
+// areDistinct reports whether the items of a set have different values, or the items of a map-like list different keys.
+// It returns false for objects and lists in a set, which upstream compares by rules of its own, and for numbers that
+// upstream may find equal.
 func (n *Node) areDistinct(list []any) bool {
 	if n.List == Set {
 		return len(list) <= 1 || areDistinctScalars(list)
@@ -16,7 +16,7 @@ func (n *Node) areDistinct(list []any) bool {
 		return true
 	}
 	if len(n.Keys) == 1 {
-		// Keys are nearly always names, which need no comparison of each with each.
+		// Keys are nearly always names, which a Go map compares faster than each with each.
 		if len(list) > manyItems {
 			return areDistinctNames(list, n.Keys[0])
 		}
@@ -68,7 +68,7 @@ func areDistinctScalars(list []any) bool {
 	return true
 }
 
-// mayBeOneItem reports whether two items may have the same keys.
+// mayBeOneItem reports whether upstream may find the keys of two items equal.
 func (n *Node) mayBeOneItem(a, b map[string]any) bool {
 	for _, key := range n.Keys {
 		x, isThere := a[key]

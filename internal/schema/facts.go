@@ -1,28 +1,23 @@
 package schema
 
-// Facts are properties of a normalized object, or of a part of it. Each fact means that a
-// check of upstream's would not find an error. A missing fact means nothing.
+// Facts are properties of a normalized object, or of a part of it. Each fact means that one of upstream's checks would
+// not find an error. A missing fact means nothing.
 type Facts uint8
 
 // The facts.
 const (
-	// Valid means that validation by the schema accepts the value, also as an update of
-	// any other.
+	// Valid: validation by the schema accepts the value, also as an update of any other.
 	Valid Facts = 1 << iota
-	// Distinct means that no set has the same value twice, and no map-like list the same
-	// keys.
+	// Distinct: no set has a value twice, and no map-like list the same keys.
 	Distinct
-	// EmbeddedCanonical means that reading the metadata of embedded resources and
-	// writing it back changes nothing.
+	// EmbeddedCanonical: reading the metadata of embedded resources and writing it back changes nothing.
 	EmbeddedCanonical
-	// EmbeddedValid means that the embedded resources have an apiVersion, a kind and
-	// valid metadata.
+	// EmbeddedValid: the embedded resources have an apiVersion, a kind and valid metadata.
 	EmbeddedValid
-	// Complete means that no default is missing, and no forbidden null exists. A
-	// normalized object need not be complete: a default may contain nulls, which are dropped
-	// when the object is normalized the next time.
+	// Complete: no default is missing, and there is no forbidden null. A normalized object need not be complete: a
+	// default may contain nulls, which are dropped when the object is normalized again.
 	Complete
-	// Pruned means that no field is unknown.
+	// Pruned: no field is unknown.
 	Pruned
 
 	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete | Pruned
@@ -31,11 +26,9 @@ const (
 // Has reports whether all of the facts are among these.
 func (f Facts) Has(facts Facts) bool { return f&facts == facts }
 
-// Parts are the facts of the parts of a whole object. The status is apart because a
-// write combines two objects: an update keeps the status of the current object, and an
-// update of the status keeps all the rest. Parts does not have facts of the metadata, which each
-// write changes, nor of the rules for the object as a whole: both are always checked
-// again.
+// Parts are the facts of the parts of a whole object. The status is apart because a write combines two objects: an
+// update keeps the status of the current object, and an update of the status keeps the rest. Parts has no facts of the
+// metadata, which each write changes, nor of the rules for the object as a whole: both are always checked again.
 type Parts struct {
 	Status Facts // of the value of status
 	Rest   Facts // of the values of all fields except status and metadata

@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// keywords are the rules that validation has for a value and for the values in it. They
-// decide as upstream's validator does, or return unknown.
+// keywords are the validation rules for a value and the values in it. They decide as upstream's validator does, or
+// return unknown.
 type keywords struct {
 	rare bool // a keyword that is not supported here: every value is unknown
 
@@ -59,7 +59,7 @@ var typesByName = map[string]typeSet{
 	"": 0, "string": isString, "integer": isInteger, "number": isNumber, "boolean": isBoolean, "object": isObject, "array": isArray,
 }
 
-// countLimit is how many items or fields there may be.
+// countLimit limits the number of items or fields.
 type countLimit struct{ min, max int64 }
 
 func newCountLimit(least, most *int64) countLimit {
@@ -155,8 +155,7 @@ func (k *keywords) strings(p *apiextensions.JSONSchemaProps) {
 	}
 }
 
-// formatOf returns the format that validation uses: upstream ignores formats that it does
-// not know for the type.
+// formatOf returns the format that validation uses. Upstream ignores formats that it does not know for the type.
 func formatOf(p *apiextensions.JSONSchemaProps) string {
 	if p.Format == "" {
 		return ""
@@ -178,8 +177,7 @@ func formatOf(p *apiextensions.JSONSchemaProps) string {
 // validity is the result of keywords for a value.
 type validity uint8
 
-// Where two results must both hold, the lesser one counts; where one is enough, the
-// greater one.
+// The minimum of two results is their conjunction, the maximum their disjunction.
 const (
 	invalid validity = iota
 	unknown
@@ -193,7 +191,7 @@ func validityOf(ok bool) validity {
 	return invalid
 }
 
-// evaluate returns whether upstream finds a value valid, and the values in it.
+// evaluate returns the validity of a value and the values in it.
 func (k *keywords) evaluate(value any) validity {
 	result := k.own(value)
 	switch v := value.(type) {
@@ -219,7 +217,7 @@ func (k *keywords) evaluate(value any) validity {
 	return result
 }
 
-// own evaluates a value by the rules of its own node, without the values in it.
+// own evaluates a value without the values in it.
 func (k *keywords) own(value any) validity {
 	if k == nil {
 		return valid
@@ -288,7 +286,7 @@ func (k *keywords) type_(value any) validity {
 		return valid
 	}
 	if k.format != "" || k.narrow {
-		return unknown // upstream takes the format for a part of the type
+		return unknown // upstream treats the format as a part of the type
 	}
 	return invalid
 }
@@ -308,8 +306,8 @@ func (k *keywords) text(s string) validity {
 	return valid
 }
 
-// hasFormat reports whether a string has a format of the registry. Times as the
-// server writes them need not be parsed.
+// hasFormat reports whether a string has a format of the registry. It does not parse times in the form that the server
+// writes.
 func hasFormat(format, s string) bool {
 	if format == "date-time" && metadata.IsTime(s) {
 		return true

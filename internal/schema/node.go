@@ -1,10 +1,10 @@
 package schema
 
-// Node is the schema of one value: an object, a field, an item of a list or a value of a
-// map. A nil *Node allows any value.
+// Node is the schema of one value: an object, a field, an item of a list or a value of a map. A nil *Node allows any
+// value.
 //
-// A tree may refer to itself only through Items, Additional or Properties of types that
-// Kubernetes' own kinds have (JSONSchemaProps); walks follow the value, so they end.
+// A tree may be recursive through Items, Additional or Properties of some types of Kubernetes (JSONSchemaProps). Walks
+// follow the value, so they end.
 type Node struct {
 	// Type is "object", "array", "string", "integer", "number", "boolean" or empty: any.
 	Type string
@@ -13,7 +13,7 @@ type Node struct {
 	// Nullable values may be null.
 	Nullable bool
 
-	// Properties are the fields with names of their own.
+	// Properties are the schemas of fields by name.
 	Properties map[string]*Node
 	// Additional is the schema of the other fields; nil: there is none.
 	Additional *Node
@@ -25,9 +25,8 @@ type Node struct {
 	// Embedded values are whole resources with apiVersion, kind and metadata.
 	Embedded bool
 
-	// Default is what a missing value becomes, as JSON values (map[string]any, []any,
-	// string, int64, float64, bool). It is shared and must not be altered. Nil: there is
-	// no default.
+	// Default is the default of a missing value (map[string]any, []any, string, int64, float64 or bool); nil: none. It
+	// is shared and must not be altered.
 	Default any
 
 	// List is the list type, which determines how items are owned and merged.
@@ -35,27 +34,27 @@ type Node struct {
 	// Keys are the fields that identify the items of a map-like list, in the order of
 	// the schema.
 	Keys []string
-	// AtomicMap is set if a map belongs to one owner as a whole.
+	// AtomicMap: a map belongs to one owner as a whole.
 	AtomicMap bool
 
-	// anyFields is set if the schema has additionalProperties: true or false. Unknown
-	// fields stay then, but everything inside them is pruned.
+	// anyFields: the schema has additionalProperties: true or false. Then unknown fields stay, but everything inside
+	// them is pruned.
 	anyFields bool
-	// Closed is set if the schema has additionalProperties: false. No manager owns a field that has no schema.
+	// Closed: the schema has additionalProperties: false. No manager owns a field without a schema.
 	Closed bool
 	// defaults names the properties that have a default.
 	defaults []string
 	// defaultSize estimates how many bytes of JSON the default has.
 	defaultSize int
-	// below is what this node and the nodes below it contain.
+	// below has the contents of this node and the nodes below it.
 	below contents
 	// keywords are the rules that validation checks; nil: none.
 	keywords *keywords
-	// apart is set if there are keywords for values below that do not have nodes.
+	// apart: there are keywords for values below that have no nodes.
 	apart bool
 }
 
-// contents is what a part of a schema contains.
+// contents lists the features of a part of a schema.
 type contents struct {
 	defaults bool
 	embedded bool
@@ -73,7 +72,7 @@ func (n *Node) HasDefaults() bool { return n != nil && n.below.defaults }
 // HasEmbedded reports whether there are embedded resources in the node or below it.
 func (n *Node) HasEmbedded() bool { return n != nil && n.below.embedded }
 
-// ListType is how a list is owned and merged: x-kubernetes-list-type.
+// ListType is x-kubernetes-list-type: it determines how a list is owned and merged.
 type ListType uint8
 
 // The list types. A list without one is atomic.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// numberLimits are the rules that a schema has for numbers.
+// numberLimits are the rules of a schema for numbers.
 type numberLimits struct {
 	rare       bool // a limit that upstream treats in a way of its own
 	min, max   *numberLimit
@@ -20,7 +20,7 @@ type numberLimit struct {
 	exclusive bool
 }
 
-// maxExact is the integer up to which a float64 can represent every integer.
+// maxExact is 2^53: a float64 can represent every integer up to it.
 const maxExact = 1 << 53
 
 func newNumberLimit(limit *float64, exclusive bool) *numberLimit {
@@ -89,7 +89,7 @@ func (l *numberLimits) float(v float64) validity {
 	return valid
 }
 
-// enum has the values that a schema allows.
+// enum has the allowed values of a schema.
 type enum struct {
 	texts  map[string]bool
 	others []any // numbers and booleans
@@ -104,7 +104,7 @@ func newEnum(values []apiextensions.JSON) *enum {
 			e.texts[v] = true
 		case int64, float64, bool:
 			e.others = append(e.others, v)
-		case nil: // no value is this one
+		case nil: // no value matches
 		default:
 			e.rare = true
 		}

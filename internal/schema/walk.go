@@ -10,14 +10,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// Action is what a walk does to an object.
+// Action is a change that a walk makes to an object.
 type Action uint8
 
 // The actions, in upstream's order. Upstream walks over the object once for each.
 const (
 	// Prune drops unknown fields, as pruning.Prune does.
 	Prune Action = 1 << iota
-	// DropNulls drops nulls where the schema does not allow them or have a default, as
+	// DropNulls drops nulls where the schema neither allows them nor has a default, as
 	// defaulting.PruneNonNullableNullsWithoutDefaults does.
 	DropNulls
 	// Default fills in the defaults, as defaulting.Default does.
@@ -26,19 +26,19 @@ const (
 
 // Walk configures a walk over a whole object.
 type Walk struct {
-	// Do is what to do to the object, in place.
+	// Do are the changes to make to the object, in place.
 	Do Action
 	// Check are the facts to find out.
 	Check Facts
 	// TrackUnknown collects the paths of the fields that are pruned.
 	TrackUnknown bool
 
-	// Verified are facts that hold already. The walk does not check them again,
-	// and does not look for defaults in parts that are complete.
+	// Verified are facts that are known to hold. The walk does not check them again, and does not look for missing
+	// defaults in complete parts.
 	Verified Parts
-	// Like is an object that the same schema has normalized, or nil. LikeVerified also holds
-	// for what the object shares with it: the very same maps and lists, and equal scalars.
-	// The walk does not alter Like: it copies shared parts before it changes them.
+	// Like is an object that the same schema has normalized, or nil. LikeVerified also holds for the parts that the
+	// object shares with it: the same maps and lists, and equal scalars. The walk does not alter Like: it copies shared
+	// parts before it changes them.
 	Like         map[string]any
 	LikeVerified Parts
 }
@@ -49,20 +49,18 @@ type Result struct {
 	Facts
 	// Parts are the facts of its parts.
 	Parts Parts
-	// Changed is set if the object was altered.
+	// Changed: the object was altered.
 	Changed bool
-	// TooManyDefaults is set if more than MaxDefaults bytes of defaults were missing. The walk has
-	// stopped filling them in.
+	// TooManyDefaults: more than MaxDefaults bytes of defaults were missing, and the walk has stopped filling them in.
 	TooManyDefaults bool
-	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
-	// tracked.
+	// Unknown are the sorted paths of the pruned fields, if Walk.TrackUnknown is set.
 	Unknown []string
 }
 
 // walker is one walk over an object.
 type walker struct {
 	track    bool  // note the unknown fields
-	verified Facts // of what the object has in common with another, at the present place
+	verified Facts // of the part that the object shares with Like, at the current path
 	path     []string
 	room     [24]string // for the path, nearly always
 	unknown  []string
@@ -70,8 +68,8 @@ type walker struct {
 	filled   int // bytes of defaults
 }
 
-// Normalize walks over a whole object, prunes it and fills in its defaults. Fields named apiVersion, kind and metadata are never
-// pruned from it.
+// Normalize walks over a whole object, prunes it and fills in its defaults. It never prunes apiVersion, kind and
+// metadata.
 func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 	w := &walker{track: k.TrackUnknown}
 	w.path = w.room[:0]
@@ -100,7 +98,7 @@ func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 	return Result{n.asWhole(obj, facts), parts, w.changed, w.filled > MaxDefaults, w.unknown}
 }
 
-// Inspect finds out which of the facts hold for a value of the node.
+// Inspect returns those of the facts that hold for a value of the node.
 func (n *Node) Inspect(value any, check Facts) Facts {
 	if n == nil {
 		return check
@@ -108,7 +106,7 @@ func (n *Node) Inspect(value any, check Facts) Facts {
 	return new(walker).value(n, value, nil, 0, check, false)
 }
 
-// hasWork reports whether there is something to do or to find out below a node.
+// hasWork reports whether there is something to do or to check below a node.
 func (n *Node) hasWork(do Action, check Facts) bool {
 	return do&(Prune|DropNulls) != 0 || check&(Valid|Pruned) != 0 ||
 		check&Complete != 0 || do&Default != 0 && n.below.defaults ||
@@ -116,9 +114,8 @@ func (n *Node) hasWork(do Action, check Facts) bool {
 		check&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
 }
 
-// value walks over a value; like is the value in the same place of the other object. The
-// caller decides what becomes of a null. If a list preserves unknown fields, so do its
-// items.
+// value walks over a value; like is the value at the same path of the other object. The caller handles nulls. If a list
+// preserves unknown fields, so do its items.
 func (w *walker) value(n *Node, value, like any, do Action, check Facts, preserve bool) Facts {
 	switch v := value.(type) {
 	case map[string]any:
@@ -130,7 +127,7 @@ func (w *walker) value(n *Node, value, like any, do Action, check Facts, preserv
 	return check &^ n.violated(value, check)
 }
 
-// violated returns the facts that do not hold for the value itself, without the values in it.
+// violated returns the facts that do not hold for a value, apart from the values in it.
 func (n *Node) violated(value any, check Facts) Facts {
 	if check&Valid == 0 || n.keywords == nil {
 		return 0
@@ -147,7 +144,7 @@ func (n *Node) violated(value any, check Facts) Facts {
 	return 0
 }
 
-// within returns the facts to find out about the values in a value of the node.
+// within returns the facts to check for the values in a value of the node.
 func (n *Node) within(check Facts) Facts {
 	if n.apart {
 		return check &^ Valid
@@ -155,8 +152,8 @@ func (n *Node) within(check Facts) Facts {
 	return check
 }
 
-// fields walks over the fields of an object. In a resource, apiVersion, kind and metadata
-// are not pruned, nor is anything in them.
+// fields walks over the fields of an object. It prunes neither apiVersion, kind and metadata of a resource nor anything
+// in them.
 func (w *walker) fields(n *Node, obj, like map[string]any, do Action, check Facts, preserve bool) Facts {
 	facts, below := check, n.within(check)
 	if n.Embedded && check&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
@@ -174,7 +171,7 @@ func (w *walker) fields(n *Node, obj, like map[string]any, do Action, check Fact
 
 // field walks over one field of an object, and returns the facts that hold for it.
 func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, check Facts, preserve bool) Facts {
-	shared, others := Facts(0), false // others: the value is the other object's, too, and may have to change
+	shared, others := Facts(0), false // others: the value also belongs to the other object, and may have to change
 	if like != nil && json.Same(value, like) {
 		if do == 0 || w.verified&Complete != 0 {
 			do, shared = 0, w.verified
@@ -240,9 +237,9 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 	return facts
 }
 
-// complete looks at the defaults of the fields that an object does not have, and returns
-// the facts that still hold. For a whole object, complete calls lost with each such field and
-// the facts that do not hold for its default; lost is nil for other objects.
+// complete fills in the defaults of missing fields if it is to, and returns the facts that still hold. For a whole
+// object, it calls lost with each such field and the facts that do not hold for its default; lost is nil for other
+// objects.
 func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below Facts, lost func(string, Facts)) Facts {
 	if do&Default == 0 && below&Complete == 0 {
 		return facts
@@ -269,7 +266,7 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 	return facts
 }
 
-// asWhole returns the facts that still hold after the rules for the object as a whole.
+// asWhole returns the facts that still hold by the rules for the object as a whole.
 func (n *Node) asWhole(obj map[string]any, facts Facts) Facts {
 	facts &^= n.violated(obj, facts)
 	if facts&Distinct != 0 && n.below.mixed && n.below.lists {
@@ -329,7 +326,7 @@ func (w *walker) defaultOf(n *Node) any {
 	return runtime.DeepCopyJSONValue(n.Default)
 }
 
-// empty drops all fields of an object without a schema, and of those in a list.
+// empty drops all fields of an object without a schema, and of the objects in a list.
 func (w *walker) empty(name string, value any) {
 	length := w.enter(name)
 	w.emptyValue(value)

@@ -7,7 +7,9 @@
 // cluster.go creates the parts, each from earlier ones. Each part uses the cluster through an interface:
 //
 //   - state.go reads objects for admission (admission.Cluster).
-//   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go gives the code of built-in kinds access to the cluster (builtin.Cluster), plugins.go the admission plugins (plugins.Cluster).
+//   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go gives the
+//     code of built-in kinds access to the cluster (builtin.Cluster), plugins.go the admission plugins
+//     (plugins.Cluster).
 //
 // registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the chain of
 // admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go has what follows

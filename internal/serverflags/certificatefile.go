@@ -16,9 +16,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// certificateFile is a certificate and its key in files. Each TLS handshake reads them, so that a
-// certificate that is renewed counts at once. If they cannot be read then, because one of them is
-// half written for example, the certificate remains what it was. It is safe for concurrent use.
+// certificateFile is a certificate and its key in files. Each TLS handshake reads them, so a renewed certificate is used
+// at once. If they cannot be read, for example because one is half written, the former certificate stays. It is safe for
+// concurrent use.
 type certificateFile struct {
 	cert, key string
 	names     []string // of the server, which the certificate is for; none: those that it has
@@ -63,16 +63,16 @@ func (c *certificateFile) read() error {
 	return nil
 }
 
-// present returns the certificate as it is now, and the names that it has.
-func (c *certificateFile) present() (pair *cryptotls.Certificate, own []string) {
+// current returns the certificate as it is now, and its names.
+func (c *certificateFile) current() (pair *cryptotls.Certificate, own []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.read() // otherwise the last one counts
 	return c.pair, c.own
 }
 
-// namesIn returns the names of servers in a certificate. Addresses are not among them: a client
-// that calls an address does not say so.
+// namesIn returns the DNS names in a certificate, without IP addresses, because a client does not send the address that
+// it calls.
 func namesIn(cert *x509.Certificate) []string {
 	var names []string
 	name := cert.Subject.CommonName
@@ -82,14 +82,13 @@ func namesIn(cert *x509.Certificate) []string {
 	return append(names, cert.DNSNames...)
 }
 
-// presented configures the handshake with a client: with the certificate that is for the name by
-// which it calls the server or, if it calls an address, for the address. All others get the usual
-// certificate, which stands in base unless there is one of a file. Of several certificates for a
-// name, the first one counts, and what is named in a flag comes before what a certificate says.
+// presented configures the handshake with a client. The client gets the certificate for the name or the address by which
+// it calls the server, and otherwise the usual certificate, or that of base if usual is nil. Of several certificates for
+// a name the first is used; names in flags come before names in certificates.
 func presented(base *cryptotls.Config, usual *certificateFile, named []*certificateFile, hello *cryptotls.ClientHelloInfo) *cryptotls.Config {
 	config := base.Clone()
 	if usual != nil {
-		pair, _ := usual.present()
+		pair, _ := usual.current()
 		config.Certificates = []cryptotls.Certificate{*pair}
 	}
 	if len(named) == 0 {
@@ -97,7 +96,7 @@ func presented(base *cryptotls.Config, usual *certificateFile, named []*certific
 	}
 	given, own := map[string]*cryptotls.Certificate{}, map[string]*cryptotls.Certificate{}
 	for _, file := range slices.Backward(named) {
-		pair, names := file.present()
+		pair, names := file.current()
 		for _, name := range file.names {
 			given[name] = pair
 		}

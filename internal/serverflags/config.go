@@ -30,9 +30,9 @@ type Config struct {
 	Network            builtin.Network
 	Modes              *authorization.Modes     // nil: no flag about authorization is given
 	AuditLog           *audittrail.Log          // nil: none
-	AuthenticationInfo func() map[string]string // content of extension-apiserver-authentication; nil: no authority is trusted
-	ProxyClient        func() *tls.Certificate  // what aggregated servers see on a connection that begins now; nil: nothing
-	FrontProxy         bool                     // a flag says which front proxies are trusted, or what aggregated servers see
+	AuthenticationInfo func() map[string]string // data of the ConfigMap extension-apiserver-authentication; nil: no authority is trusted
+	ProxyClient        func() *tls.Certificate  // the current client certificate for aggregated servers; nil: none
+	FrontProxy         bool                     // a flag about front proxies or the client certificate for aggregated servers is given
 
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
 	AdmissionConfigFile                             string // empty: none
@@ -52,8 +52,7 @@ type Config struct {
 	other        Options
 }
 
-// Options are what the cluster's options outside of the command line say. A flag that says the same or the
-// contrary is an error.
+// Options are the cluster's options outside of the command line. A flag for the same setting is an error.
 type Options struct {
 	InProcess          bool   // the cluster does not have a socket
 	Authorization      string // the mode of WithAuthorization; empty: not given
@@ -62,7 +61,7 @@ type Options struct {
 	CompactionInterval bool   // WithCompactionInterval is given
 }
 
-// NewConfig reads a command line and the files that it names. After an error nothing is open.
+// NewConfig reads a command line and the files that it names. It leaves no file open.
 func NewConfig(args []string, other Options) (*Config, error) {
 	flags, err := Parse(args)
 	if err != nil {
@@ -82,7 +81,8 @@ func NewConfig(args []string, other Options) (*Config, error) {
 	return c, nil
 }
 
-// checkFiles refuses files that may not have an end, such as /dev/zero or a FIFO: upstream's readers of some flags read a file to its end.
+// checkFiles returns an error for files that may have no end, such as /dev/zero or a FIFO, because upstream reads the
+// files of some flags to the end.
 func checkFiles(flags *Flags) error {
 	for _, flag := range Table {
 		if !flags.Given(flag.Name) || !strings.HasSuffix(flag.Name, "-file") && !strings.HasSuffix(flag.Name, "-config") {
@@ -148,7 +148,7 @@ func (c *Config) readVersions(flags *Flags) error {
 	return release.CheckGates(gates)
 }
 
-// checkEmulatedVersion returns why a cluster in this process cannot behave as a version.
+// checkEmulatedVersion returns an error if a cluster in this process cannot behave as a version.
 func checkEmulatedVersion(text string) error {
 	if text == "" {
 		return nil
@@ -164,7 +164,7 @@ func checkEmulatedVersion(text string) error {
 	return nil
 }
 
-// checkMinCompatibilityVersion returns why the objects of a cluster in this process cannot be for a version.
+// checkMinCompatibilityVersion returns an error if a cluster in this process cannot have a min compatibility version.
 func checkMinCompatibilityVersion(text string) error {
 	version, err := release.ParseMinCompatibility(text)
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Config) readAudit(flags *Flags) error {
 	case path == "" || policy == "":
 		return nil // as on a real server, one without the other has no effect
 	case c.other.Audit:
-		return errors.New("WithAudit and --audit-log-path exclude each other")
+		return errors.New("WithAudit and --audit-log-path exclude each other; give one of them")
 	}
 	c.AuditLog = log
 	return nil
@@ -223,8 +223,8 @@ func (c *Config) readCompaction(flags *Flags) error {
 	}
 }
 
-// appended is the path of a file that each write opens and appends to, so that forks can write to
-// it as well and no cluster has to close it.
+// appended is the path of a file that each write opens and appends to. So forks can write to it as well, and no cluster
+// has to close it.
 type appended string
 
 // Write implements io.Writer.

@@ -2,9 +2,8 @@ package serverflags
 
 import "github.com/spf13/pflag"
 
-// Define adds the flags of kube-apiserver to the flags of another command, hidden in its usage, except
-// those that the command has itself. After the command line has been read, the result has what it
-// says of them, for [Parse].
+// Define adds the flags of kube-apiserver to those of another command, hidden in its usage, except flags that the
+// command has itself. When the command line is parsed, the result has the given flags, for [Parse].
 func Define(set *pflag.FlagSet) *Arguments {
 	args := &Arguments{}
 	for _, f := range Table {
@@ -24,7 +23,7 @@ func Define(set *pflag.FlagSet) *Arguments {
 // Arguments are flags and their values, each as --name=value, in their order.
 type Arguments []string
 
-// argument is the value of a flag, which keeps what is set.
+// argument is the value of a flag. It adds what is set to args.
 type argument struct {
 	Flag
 	args *Arguments

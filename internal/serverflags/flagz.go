@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// InEffect is what holds in a cluster, by flags or by other options.
+// InEffect has the settings of a cluster, by flags or by other options.
 type InEffect struct {
-	Authorization                                   string // a mode; empty: the decision is not made by a mode
+	Authorization                                   string // a mode; empty: another authorizer decides
 	Anonymous                                       bool
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
 	RuntimeConfig                                   []string
 	CompactionInterval                              time.Duration
 }
 
-// CommandLine returns all flags of kube-apiserver with the values that configure a server as the
-// cluster is, as far as there are such flags. The args are the cluster's own command line; if they are
-// not valid, the result is nil.
+// CommandLine returns the values of all flags of kube-apiserver that match the cluster's configuration, as far as flags
+// can. args is the cluster's own command line; if it is not valid, the result is nil.
 func CommandLine(args []string, effect InEffect) map[string]string {
 	flags, err := Parse(args)
 	if err != nil {

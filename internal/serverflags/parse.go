@@ -13,14 +13,14 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// Flags are what a command line says.
+// Flags are the flags of a command line.
 type Flags struct{ set *pflag.FlagSet }
 
-// ErrHelp says that the command line asks for help, by -h or --help.
+// ErrHelp is the error of a command line with -h or --help.
 var ErrHelp = pflag.ErrHelp
 
-// Parse reads a command line, without the name of the command. It refuses flags that a real server
-// does not have, and values that fakecluster does not support.
+// Parse parses a command line, without the name of the command. It returns an error for flags that a real server does
+// not have, and for values that fakecluster does not support.
 func Parse(args []string) (*Flags, error) {
 	set := newSet(Table)
 	set.StringP("version", "", "", "")
@@ -43,7 +43,7 @@ func Parse(args []string) (*Flags, error) {
 	return &Flags{set}, errors.Join(refused...)
 }
 
-// newSet has the flags of a table.
+// newSet returns a set with the flags of a table.
 func newSet(table []Flag) *pflag.FlagSet {
 	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	set.SetNormalizeFunc(cliflag.WordSepNormalizeFunc) // as on a real server, --secure_port is --secure-port
@@ -55,7 +55,7 @@ func newSet(table []Flag) *pflag.FlagSet {
 	return set
 }
 
-// define adds the flag to a set. The types are upstream's, because their errors are.
+// define adds the flag to a set. It uses upstream's types, for the sake of their errors.
 func (f Flag) define(set *pflag.FlagSet) {
 	usage := f.Applied
 	if f.Refused != "" {
@@ -102,13 +102,13 @@ func (f Flag) define(set *pflag.FlagSet) {
 		var ports utilnet.PortRange
 		_ = ports.Set(f.Default) // the table has a valid one
 		set.Var(&ports, f.Name, usage)
-	default: // and what is not looked into
+	default: // and flags whose values are not used
 		set.StringP(f.Name, f.Short, f.Default, usage)
 	}
 }
 
-// named is the value of a flag that is repeated for each certificate and the names that it is for. It
-// is upstream's, but can be read.
+// named is the value of --tls-sni-cert-key, which is repeated for each certificate. It is upstream's type, but its value
+// can be read.
 type named struct {
 	*cliflag.NamedCertKeyArray
 	pairs *[]cliflag.NamedCertKey
@@ -130,7 +130,7 @@ func (f Flag) accepts() string {
 	return f.Default
 }
 
-// text returns a value as it is written on a command line.
+// text returns a value in the form of a command line.
 func text(v pflag.Value) string {
 	if list, ok := v.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ",")
@@ -144,7 +144,7 @@ func text(v pflag.Value) string {
 // Given reports whether the command line has the flag.
 func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Changed }
 
-// Text returns the value of a flag that has one value; empty without the flag.
+// Text returns the value of a flag that has one value; "" without the flag.
 func (f *Flags) Text(name string) string {
 	if !f.Given(name) {
 		return ""
@@ -193,8 +193,8 @@ func (f *Flags) Numbers(name string) []int32 {
 	return numbers
 }
 
-// CertificatesByName returns the values of --tls-sni-cert-key: pairs of files, and the names of the
-// server that they are for.
+// CertificatesByName returns the values of --tls-sni-cert-key: pairs of files, and the server names for which they are
+// used.
 func (f *Flags) CertificatesByName(name string) []cliflag.NamedCertKey {
 	return *f.set.Lookup(name).Value.(named).pairs
 }
@@ -228,7 +228,7 @@ func (f *Flags) Float(name string) float64 {
 	return x
 }
 
-// Version says that the command line asks which version this is.
+// Version reports whether the command line has --version.
 func (f *Flags) Version() bool { return f.Given("version") }
 
 // EmulatedVersion returns the version to behave as; empty: none is given.
@@ -246,7 +246,7 @@ func (f *Flags) versionOfKube(name string) string {
 	return strings.TrimPrefix(versions[len(versions)-1], "kube=")
 }
 
-// Usage returns a text that says what each flag does.
+// Usage returns the usage of all flags.
 func Usage() string {
 	var applied, accepted, refused []Flag
 	for _, f := range Table {
@@ -261,5 +261,5 @@ func Usage() string {
 	}
 	return "Flags that do what they do on a real server:\n" + newSet(applied).FlagUsages() +
 		"\nFlags that are accepted and have no effect on a cluster in memory:\n" + newSet(accepted).FlagUsages() +
-		"\nFlags that are refused, but with the value that a real server has without them:\n" + newSet(refused).FlagUsages()
+		"\nFlags that are refused with other values than the default:\n" + newSet(refused).FlagUsages()
 }

@@ -20,7 +20,7 @@ func (c *Config) readRequests(flags *Flags) error {
 	}
 	c.StrictTransportSecurity, c.AllowedOrigins = flags.List("strict-transport-security-directives"), flags.List("cors-allowed-origins")
 	if flags.Given("request-timeout") {
-		c.RequestTimeout = max(flags.Duration("request-timeout"), 1) // no request is done in no time
+		c.RequestTimeout = max(flags.Duration("request-timeout"), 1) // 0 is no default here: it ends every request
 	}
 	if flags.Given("min-request-timeout") {
 		c.MinWatchTimeout = time.Duration(flags.Int("min-request-timeout")) * time.Second

@@ -25,7 +25,7 @@ var serving = []string{
 	"tls-min-version", "tls-cipher-suites", "tls-curve-preferences", "tls-sni-cert-key", "disable-http2-serving",
 }
 
-// Serving is how a cluster listens. The zero value serves with the cluster's own certificate and the defaults of
+// Serving configures the listener of a cluster. The zero value uses the cluster's own certificate and the defaults of
 // crypto/tls.
 type Serving struct {
 	TLS     bool   // a flag is given with which a cluster serves HTTPS
@@ -49,7 +49,7 @@ func (c *Config) readServing(flags *Flags) error {
 		return nil
 	}
 	if c.other.InProcess {
-		return errors.New("InProcess has no socket, which a flag speaks of")
+		return errors.New("InProcess excludes flags about the socket, such as --secure-port: remove one of them")
 	}
 	c.Serving.TLS = true
 	host, port := "127.0.0.1", 0
@@ -107,7 +107,7 @@ func (c *Config) readServing(flags *Flags) error {
 	return nil
 }
 
-// validateUnused checks flags about what a cluster in memory does not have: other servers, etcd and a log.
+// validateUnused checks flags without an effect on a cluster in memory: about other servers, etcd and logs.
 func validateUnused(flags *Flags) (found []error) {
 	if n := flags.Int("apiserver-count"); flags.Given("apiserver-count") && n <= 0 {
 		found = append(found, fmt.Errorf("--apiserver-count should be a positive number, but value '%d' provided", n))
@@ -121,8 +121,8 @@ func validateUnused(flags *Flags) (found []error) {
 	return found
 }
 
-// makeServingCertificate writes a certificate for the address and its key, unless both are there. The
-// key is one of RSA, as a real server makes it, so that all ciphers can be used.
+// makeServingCertificate writes a certificate for the address and its key, unless both files exist. As on a real server,
+// it is an RSA key, so that all ciphers can be used.
 func makeServingCertificate(certificate, key, host string) error {
 	there, err := certutil.CanReadCertAndKey(certificate, key)
 	if there || err != nil {
@@ -142,9 +142,8 @@ func makeServingCertificate(certificate, key, host string) error {
 // they trust, whatever the flags say. A real server uses the same name.
 const LoopbackName = "apiserver-loopback-client"
 
-// ConfigureTLS configures a listener with the cluster's own certificate or, if there are any, with
-// those of the flags. If the flags name certificates or authorities, the cluster's own clients
-// have to ask for serverName.
+// ConfigureTLS returns the configuration of a listener, with the certificates of the flags or, without any, the
+// cluster's own. If the flags name certificates or authorities, the cluster's own clients must use serverName.
 func (s *Serving) ConfigureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
 	config = &cryptotls.Config{
 		Certificates: []cryptotls.Certificate{own}, ClientAuth: cryptotls.RequestClientCert,
@@ -168,8 +167,8 @@ func (s *Serving) ConfigureTLS(own cryptotls.Certificate) (config *cryptotls.Con
 	return config, LoopbackName
 }
 
-// clientCAs returns the authorities that the server names to clients, some of which choose their
-// certificate by them; nil: none.
+// clientCAs returns the authorities that the server sends to clients, which may choose their certificate by them; nil:
+// none.
 func (s *Serving) clientCAs() *x509.CertPool {
 	var pool *x509.CertPool
 	for _, file := range []*authentication.AuthorityFile{s.clientCA, s.proxyCA} {

@@ -4,14 +4,14 @@ package serverflags
 type Flag struct {
 	Name, Short string
 	Type        string // as upstream's library calls it
-	Default     string // as a real server has it without the flag
+	Default     string // the default of a real server
 	Applied     string // what the flag does; empty: it is not applied
 	Refused     string // why the flag is refused; empty: it is not refused
-	Only        string // the value that is accepted of a refused flag; empty: Default
+	Only        string // the accepted value of a refused flag; empty: Default
 }
 
-// Table has all flags of kube-apiserver 1.37, by name, with the types and defaults that upstream
-// gives them. A test in conformance/serverflags compares it with the flags of the real command.
+// Table has all flags of kube-apiserver 1.37, by name, with upstream's types and defaults. A test in
+// conformance/serverflags compares it with the flags of the real command.
 var Table = []Flag{
 	{Name: "admission-control", Type: "stringSlice", Default: "[]", Refused: "see --enable-admission-plugins and --disable-admission-plugins"},
 	{Name: "admission-control-config-file", Type: "string", Applied: "configure admission plugins, except the folders of staticManifestsDir"},

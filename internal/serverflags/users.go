@@ -67,7 +67,7 @@ func (c *Config) readUsers(flags *Flags) error {
 		return errors.New("anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
 	}
 	alwaysAllowed := c.other.Authorization == authorization.AlwaysAllow || c.Modes != nil && c.Modes.Has(authorization.AlwaysAllow)
-	// As on a real server, nobody is both anonymous and allowed everything.
+	// As on a real server, AlwaysAllow turns anonymous requests off.
 	c.Users.Anonymous = anonymous.Enabled && !alwaysAllowed
 	c.Users.NotAnonymous = said && !c.Users.Anonymous
 	for _, condition := range anonymous.Conditions {
@@ -82,8 +82,8 @@ var openID = []string{
 	"oidc-signing-algs", "oidc-required-claim",
 }
 
-// readIssuers says whose ID tokens are accepted, and what a file says about requests without
-// credentials; nil: nothing.
+// readIssuers sets the issuers of accepted ID tokens. It returns the anonymous field of the file of
+// --authentication-config; nil: none.
 func (c *Config) readIssuers(flags *Flags) (*apiserver.AnonymousAuthConfig, error) {
 	file, byFlags := flags.Text("authentication-config"), slices.ContainsFunc(openID, flags.Given)
 	switch {
@@ -116,9 +116,9 @@ func (c *Config) readIssuers(flags *Flags) (*apiserver.AnonymousAuthConfig, erro
 	return nil, nil
 }
 
-// authenticationInfo returns a function whose result is the content of the ConfigMap
-// extension-apiserver-authentication: the present content of the authorities' files, and the headers of
-// the front proxy. It returns nil if there are no authorities.
+// authenticationInfo returns a function that returns the data of the ConfigMap extension-apiserver-authentication: the
+// current content of the authorities' files, and the headers of the front proxy. It returns nil if there are no
+// authorities.
 func (c *Config) authenticationInfo() func() map[string]string {
 	clients, proxies, headers := c.Serving.clientCA, c.Serving.proxyCA, c.proxyHeaders
 	if clients == nil && proxies == nil {
@@ -137,7 +137,7 @@ func (c *Config) authenticationInfo() func() map[string]string {
 	}
 }
 
-// readFrontProxy says which proxy is trusted.
+// readFrontProxy sets the trusted front proxy.
 func (c *Config) readFrontProxy(path string, flags *Flags) error {
 	authorities, err := authentication.ReadAuthorities(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Config) readFrontProxy(path string, flags *Flags) error {
 		}
 		c.proxyHeaders[name] = string(text)
 	}
-	// Otherwise every user with a certificate could say in headers to be somebody else.
+	// Otherwise every user with a certificate could impersonate others by headers.
 	if clients := c.Serving.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && authorities.Overlaps(clients) {
 		return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
 	}
@@ -167,7 +167,8 @@ func (c *Config) readFrontProxy(path string, flags *Flags) error {
 	return nil
 }
 
-// readProxyClient says what aggregated servers see. As on a real server, one of the flags alone means nothing.
+// readProxyClient sets the client certificate for aggregated servers. As on a real server, one of the flags alone has no
+// effect.
 func (c *Config) readProxyClient(flags *Flags) error {
 	cert, key := flags.Text("proxy-client-cert-file"), flags.Text("proxy-client-key-file")
 	c.FrontProxy = c.Serving.proxyCA != nil || cert != "" || key != ""
@@ -179,13 +180,13 @@ func (c *Config) readProxyClient(flags *Flags) error {
 		return fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
 	c.ProxyClient = func() *tls.Certificate {
-		pair, _ := file.present()
+		pair, _ := file.current()
 		return pair
 	}
 	return nil
 }
 
-// readAuthorization says who decides what users may do.
+// readAuthorization sets the authorizers.
 func (c *Config) readAuthorization(flags *Flags) error {
 	if !slices.ContainsFunc([]string{"authorization-mode", "authorization-config", "authorization-policy-file", "authorization-webhook-config-file"}, flags.Given) {
 		return nil
@@ -234,7 +235,7 @@ func (c *Config) readAccounts(flags *Flags) (err error) {
 	return nil
 }
 
-// validIssuer says what is wrong with the names of an issuer, or with where its keys are.
+// validIssuer checks the names of an issuer and the address of its keys.
 func validIssuer(names []string, keys string) error {
 	var wrong []error
 	for i, name := range names {

@@ -1,5 +1,4 @@
-// Package statuscondition checks the conditions in the status of an object, as kubectl wait does. The
-// front door and the scenarios wait for them.
+// Package statuscondition checks the conditions in the status of an object, as kubectl wait does.
 package statuscondition
 
 import (
@@ -8,9 +7,8 @@ import (
 	"strings"
 )
 
-// Unmet returns why a condition of an object does not have a status, or nothing if it has. A condition
-// that the object's controller has set for an older generation does not count; that generation is the
-// observedGeneration of the condition, or else of the status.
+// Unmet returns the reason why a condition of an object does not have a status, or "" if it does. A condition for an
+// older generation does not count; its generation is the observedGeneration of the condition, or else of the status.
 func Unmet(object map[string]any, conditionType, status string) string {
 	conditions, _ := field(object, "status")["conditions"].([]any)
 	var types []string

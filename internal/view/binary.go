@@ -10,11 +10,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// binaryFrames makes the events of a watch in protobuf, the one format of streams that is
-// not JSON.
+// binaryFrames encodes the events of a watch in protobuf.
 type binaryFrames struct {
 	version *resource.Version
-	object  runtime.Encoder // of what an event is about
+	object  runtime.Encoder // of the object in an event
 	event   runtime.Encoder
 	framer  runtime.Framer
 }
@@ -28,7 +27,7 @@ func newBinaryFrames(v *resource.Version, info runtime.SerializerInfo) *binaryFr
 	}
 }
 
-// frame makes the event about an object, given as JSON.
+// frame encodes the event about an object, given as JSON.
 func (b *binaryFrames) frame(kind watch.EventType, text string) (string, error) {
 	obj, err := b.version.Codec.DecodeAs(text)
 	if err != nil {
@@ -45,7 +44,7 @@ func (b *binaryFrames) frameOfObject(kind watch.EventType, obj runtime.Object) (
 	return b.frameOf(kind, raw)
 }
 
-// frameOf makes the event about an encoded object.
+// frameOf encodes the event about an encoded object.
 func (b *binaryFrames) frameOf(kind watch.EventType, raw []byte) (string, error) {
 	var out strings.Builder
 	err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.framer.NewFrameWriter(&out))

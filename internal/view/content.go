@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Content is the body of an answer.
+// Content is the body of a response.
 type Content struct {
 	MediaType string
 	// Size is the length of the body in bytes.
 	Size int
-	// text is the first part of the body, and end the last one. Pieces, which may be nil, are
-	// between them, in order. They can be read more than once.
+	// The body is text, then pieces, which may be nil, then end. It can be read more than once.
 	text, end string
 	pieces    iter.Seq[string]
 }
 
-// single makes the content that is a text and, after it, an end.
+// single returns the content of a text and, after it, an end.
 func single(mediaType, text, end string) Content {
 	return Content{MediaType: mediaType, Size: len(text) + len(end), text: text, end: end}
 }
 
-// streamed makes the content of pieces that are made while they are read.
+// streamed returns the content of pieces that are made while they are read.
 func streamed(mediaType string, pieces iter.Seq[string]) Content {
 	size := 0
 	for p := range pieces {
@@ -58,6 +57,6 @@ func writeString(w io.StringWriter, s string) error {
 func (c Content) Text() string {
 	var b strings.Builder
 	b.Grow(c.Size)
-	_ = c.WriteInto(&b) // it does not fail
+	_ = c.WriteInto(&b) // a strings.Builder returns no error
 	return b.String()
 }

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/util/apihelpers"
 )
 
-// convert converts a single object, given as JSON of the version, to what the client asks
-// for.
+// convert converts a single object, given as JSON of the version, to the form that the client asks for.
 func (v *View) convert(ctx context.Context, text string) (runtime.Object, error) {
 	obj, err := v.version.Codec.DecodeShown(text)
 	if err != nil {
@@ -24,7 +23,7 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 	return v.convertObject(ctx, obj, text)
 }
 
-// convertObject is convert for an object that is given in the hub version, too.
+// convertObject is convert for an object that is also given in the hub version.
 func (v *View) convertObject(ctx context.Context, obj runtime.Object, text string) (runtime.Object, error) {
 	switch v.form.Convert.Kind {
 	case "PartialObjectMetadata":
@@ -44,8 +43,7 @@ func (v *View) convertObject(ctx context.Context, obj runtime.Object, text strin
 	return table, v.addRow(ctx, table, obj, text)
 }
 
-// convertList converts the items of a list, given as JSON of the version, to what the client asks
-// for.
+// convertList converts the items of a list, given as JSON of the version, to the form that the client asks for.
 func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime.Object, error) {
 	listMeta := metav1.ListMeta{ResourceVersion: p.resourceVersion(), Continue: p.Continue, RemainingItemCount: p.Remaining}
 	switch v.form.Convert.Kind {
@@ -136,8 +134,7 @@ func (v *View) addRow(ctx context.Context, table *metav1.Table, obj runtime.Obje
 	return nil
 }
 
-// addTo adds the row of an object to a table, with as much of the object as the client asks
-// for.
+// addTo adds the row of an object to a table, with the part of the object that the client asks for.
 func (v *View) addTo(table *metav1.Table, row metav1.TableRow, obj runtime.Object, text string) error {
 	endsInitialEvents, err := storage.HasInitialEventsEndBookmarkAnnotation(obj)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Corrupt returns the answer of a real server to a get or a delete of an object that cannot be
-// read. Other errors stay as they are, and so do all errors where objects are not reported as corrupt.
+// Corrupt returns the error of a real server for a get or a delete of an object that cannot be read. It returns other
+// errors as they are, and every error where objects are not reported as corrupt.
 func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	var corrupt *resource.CorruptError
 	if !errors.As(err, &corrupt) || !resource.ReportsCorrupt() {
@@ -37,11 +37,11 @@ func etcdKey(v *resource.Version, namespace, name string) string {
 	return key.String()
 }
 
-// maxCorrupt is the largest number of unreadable objects that the error of a list names.
+// maxCorrupt is the maximum of unreadable objects that the error of a list names.
 const maxCorrupt = 100
 
-// decodeEach decodes records one by one. If some cannot be read, the error names them, as the
-// answer of a real server to a list does. Where objects are not reported as corrupt, it is that of the first one.
+// decodeEach decodes records one by one. If some cannot be read, the error names them, as that of a real server for a
+// list does. Where objects are not reported as corrupt, it is the error of the first one.
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
 	objects := make([]runtime.Object, 0, len(records))
 	var unreadable, reasons []error
@@ -84,14 +84,14 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 	}}, errors.Join(reasons...))}
 }
 
-// UnreadableError says that a list has objects that cannot be read.
+// UnreadableError is the error of a list with objects that cannot be read.
 type UnreadableError struct {
 	First int64 // the lowest of their revisions
-	Err   error // the answer of a real server that reads them without a cache
+	Err   error // the error of a real server that reads them without a cache
 }
 
 // Error implements error.
 func (e *UnreadableError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the answer.
+// Unwrap returns the server's error.
 func (e *UnreadableError) Unwrap() error { return e.Err }

@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Events makes the frames of one watch. A frame is what the client reads of one event. The
-// watches of a server share the frames of a change.
+// Events makes the frames of one watch. A frame is the encoding of one event. The watches of a server share the frames
+// of a change.
 //
 // Its methods append a frame to a buffer and return the longer buffer.
 type Events struct {
@@ -27,12 +27,12 @@ type Events struct {
 	stored    StoredObject
 }
 
-// StoredObject returns what decoding a record gives, in the hub version, if that is at hand. It must not be altered.
+// StoredObject returns the decoded object of a record, in the hub version, if it is cached. The object must not be
+// altered.
 type StoredObject func(*resource.Version, store.Record) (obj runtime.Object, ok bool, err error)
 
-// NewEvents makes the Events of a watch that shows objects in a view. The serializer is
-// that of the media type which was negotiated for the stream. A frame is one line, however
-// pretty the client wants JSON to be.
+// NewEvents returns the Events of a watch that shows objects in a view. info is the serializer of the media type that
+// was negotiated for the stream. A frame is one line, even if the client asks for pretty JSON.
 func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo, stored StoredObject) *Events {
 	lines := *v
 	lines.form.Pretty = false
@@ -47,8 +47,7 @@ func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo, stored Stor
 // MediaType returns the media type of the whole stream.
 func (e *Events) MediaType() string { return e.mediaType }
 
-// Text is the function Text for the version of the watch. If that takes a conversion, all
-// watches share the result.
+// Text is the function [Text] for the version of the watch. All watches share the result of a conversion.
 func (e *Events) Text(record store.Record) (string, error) {
 	if text, ok := Stored(e.view.version, record); ok {
 		return text, nil
@@ -56,14 +55,13 @@ func (e *Events) Text(record store.Record) (string, error) {
 	return e.shared.get(record.Revision, frameKey{version: e.view.version}, func() (string, error) { return Text(e.view.version, record) })
 }
 
-// AppendPresent appends the event of an object that was there when the watch began.
+// AppendPresent appends the event of an object that existed when the watch began.
 func (e *Events) AppendPresent(ctx context.Context, b []byte, record store.Record) ([]byte, error) {
 	return e.append(ctx, b, watch.Added, record, 0)
 }
 
-// AppendChange appends the event of a change. The record is the object as it is shown, and
-// the revision that of the change: an object that left the selection is shown as it was
-// before, under the revision at which it left.
+// AppendChange appends the event of a change at a revision. The record is the object to show: an object that the
+// selector no longer matches is shown in its former state, with the revision of the change.
 func (e *Events) AppendChange(ctx context.Context, b []byte, kind watch.EventType, record store.Record, revision int64) ([]byte, error) {
 	return e.append(ctx, b, kind, record, revision)
 }
@@ -105,9 +103,8 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 	return e.sent(append(b, text...)), nil
 }
 
-// AppendBookmark appends the event that shows the client up to which revision it has seen
-// all changes. With initialEventsEnd, the event also says that all objects which were there
-// when the watch began have been sent.
+// AppendBookmark appends the event that tells the client up to which revision it has seen all changes. initialEventsEnd
+// also marks the end of the objects that existed when the watch began.
 func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
 	obj, err := bookmark(e.view.version, revision, initialEventsEnd)
 	if err != nil {
@@ -120,7 +117,7 @@ func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, i
 	return e.sent(append(b, text...)), nil
 }
 
-// AppendError appends the event that ends a watch. Its Status looks the same in every view.
+// AppendError appends the event that ends a watch. Its Status is the same in every view.
 func (e *Events) AppendError(b []byte, status *metav1.Status) ([]byte, error) {
 	if e.binary != nil {
 		text, err := e.binary.frameOfObject(watch.Error, status)
@@ -130,7 +127,7 @@ func (e *Events) AppendError(b []byte, status *metav1.Status) ([]byte, error) {
 	return appendJSONFrame(b, watch.Error, string(text)), err
 }
 
-// plain reports whether the stored bytes are what a frame shows.
+// plain reports whether a frame has the stored bytes.
 func (e *Events) plain() bool { return e.view.form.Convert == nil && e.binary == nil }
 
 // sent records that a frame is sent: only the first Table of a stream has headers.
@@ -141,7 +138,7 @@ func (e *Events) sent(b []byte) []byte {
 	return b
 }
 
-// key says what the frame of a change depends on.
+// key returns the key of the frame of a change.
 func (e *Events) key(kind watch.EventType) frameKey {
 	key := frameKey{kind: kind, version: e.view.version, mediaType: e.mediaType}
 	if e.view.form.Convert != nil {
@@ -154,8 +151,8 @@ func (e *Events) key(kind watch.EventType) frameKey {
 	return key
 }
 
-// UnshownError says that an object cannot be shown in the form that the client of a watch asks
-// for: a single object is not a PartialObjectMetadataList.
+// UnshownError is the error of an object that has no form as the client of a watch asks for: a single object is not a
+// PartialObjectMetadataList.
 type UnshownError struct{ Err error }
 
 // Error implements error.
@@ -164,7 +161,7 @@ func (e UnshownError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e UnshownError) Unwrap() error { return e.Err }
 
-// frame makes the event about an object, given as JSON of the version.
+// frame encodes the event about an object, given as JSON of the version.
 func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (string, error) {
 	switch {
 	case e.plain():
@@ -179,8 +176,8 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 	return e.convertedFrame(ctx, kind, obj, text)
 }
 
-// convertedFrame makes the event about an object, given in the hub version and as JSON of the version, in the form that
-// the client asks for.
+// convertedFrame encodes the event about an object, given in the hub version and as JSON of the version, in the form
+// that the client asks for.
 func (e *Events) convertedFrame(ctx context.Context, kind watch.EventType, obj runtime.Object, text string) (string, error) {
 	converted, err := e.view.convertObject(ctx, obj, text)
 	if err != nil {
@@ -204,7 +201,7 @@ func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
 	return append(b, "}\n"...)
 }
 
-// bookmarkFrame makes the event of a bookmark.
+// bookmarkFrame encodes the event of a bookmark.
 func (e *Events) bookmarkFrame(ctx context.Context, obj runtime.Object) (string, error) {
 	if e.binary != nil && e.view.form.Convert == nil {
 		return e.binary.frameOfObject(watch.Bookmark, obj)
@@ -219,7 +216,7 @@ func (e *Events) bookmarkFrame(ctx context.Context, obj runtime.Object) (string,
 	return e.convertedFrame(ctx, watch.Bookmark, obj, string(text))
 }
 
-// bookmark returns an object with nothing but a kind and a resourceVersion, without any defaults.
+// bookmark returns an object with only a kind and a resourceVersion, without defaults.
 func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (runtime.Object, error) {
 	obj := v.Codec.New()
 	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {

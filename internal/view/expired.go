@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Expired puts a revision that the history does not reach back to into the words of the API.
+// Expired returns the error of the API for a revision that is older than the history.
 func Expired(r *resource.Resource, err error) error {
 	var compacted *store.CompactedError
 	switch {

@@ -13,25 +13,24 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Frames are what the watchers of one view of one change share: the first of them
-// converts and encodes the change for all. The zero value is ready.
+// Frames shares the frames of changes between watchers with the same view: the first converts and encodes a change for
+// all. The zero value is ready.
 //
-// Frames keeps the frames of the newest changes, as many as a cursor returns at once, so
-// that watchers that are a little behind share them as well. A watcher that is further
-// behind makes its frames itself.
+// Frames keeps the frames of the newest changes, as many as a cursor returns at once, so watchers that are a little
+// behind share them as well. A watcher that is further behind makes its own frames.
 type Frames struct {
 	ring  atomic.Pointer[[rememberedChanges]atomic.Pointer[changeFrames]]
-	bytes atomic.Int64 // of the frames that were made since the ring was
+	bytes atomic.Int64 // of the frames that were made since the ring was made
 }
 
 const (
 	rememberedChanges = 1024
-	// rememberedBytes is the total size of frames after which all of them are forgotten.
+	// rememberedBytes is the total size of frames that are kept. Beyond it, all are dropped.
 	rememberedBytes = 64 << 20
 )
 
-// frameKey says which frame of a change it is. A key with a version alone is the JSON of
-// the object that the change made, in that version.
+// frameKey identifies a frame of a change. A key with only a version is that of the JSON of the changed object in that
+// version.
 type frameKey struct {
 	kind      watch.EventType
 	version   *resource.Version
@@ -50,9 +49,8 @@ type changeFrames struct {
 	made []*frame
 }
 
-// frame is ready once done is closed. It is a channel because a testing/synctest bubble
-// does not count a goroutine that waits for a mutex as blocked, and a webhook may take
-// its time to convert.
+// frame is ready once done is closed. done is a channel because a goroutine that waits for a mutex is not durably
+// blocked in a testing/synctest bubble, and a conversion webhook may take time.
 type frame struct {
 	key  frameKey
 	done chan struct{}
@@ -62,8 +60,8 @@ type frame struct {
 
 var errNotMade = errors.New("the frame of an event was not made")
 
-// get returns a frame of the change of a revision, and calls make if there is none yet.
-// An error goes to those who waited for the frame; the next to ask tries again.
+// get returns a frame of the change at a revision, and calls make if there is none yet. If make fails, all callers that
+// wait for the frame get the error; later calls try again.
 func (f *Frames) get(revision int64, key frameKey, make func() (string, error)) (string, error) {
 	change := f.framesOf(revision)
 	mine, found := change.claim(key)
@@ -108,8 +106,7 @@ func (f *Frames) framesOf(revision int64) *changeFrames {
 	}
 }
 
-// claim returns a frame that another watcher makes or has made, or else a new one that
-// the caller has to make.
+// claim returns a frame that another watcher makes or has made, or else a new one, which the caller must make.
 func (c *changeFrames) claim(key frameKey) (f *frame, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ func (v *View) joins() bool {
 	return v.form.Convert != nil && v.form.Accepted.MediaType == runtime.ContentTypeJSON && !v.form.Pretty && v.form.Convert.Kind != "PartialObjectMetadata"
 }
 
-// join makes the same list of the items as convertList and encode would.
+// join returns the same list as convertList and encode.
 func (v *View) join(ctx context.Context, p Page, items []string) (Content, error) {
 	transform, first := v.partialText, []string(nil)
 	if v.table != nil {
@@ -121,8 +121,8 @@ func (v *View) rowText(ctx context.Context, text string) (string, error) {
 	return `{"cells":` + string(out) + `,"object":` + object + "}", err
 }
 
-// decodedRows returns the JSON of an object's rows. The printer takes an object with items
-// for a list, with a row for each item.
+// decodedRows returns the JSON of an object's rows. The printer treats an object with items as a list, with a row for
+// each item.
 func (v *View) decodedRows(ctx context.Context, text string) (string, error) {
 	obj, err := v.version.Codec.DecodeShown(text)
 	if err != nil {

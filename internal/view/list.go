@@ -10,8 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// list is the JSON of a list of objects of a version. Only its pieces are in memory,
-// never the whole of it.
+// list is the JSON of a list of objects of a version. Only its pieces are in memory, never the whole.
 type list struct {
 	version *resource.Version
 	page    Page
@@ -60,8 +59,8 @@ func typeMetaOf(v *resource.Version) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,`, v.Resource.Names.Kind, v.GroupVersion())
 }
 
-// envelope returns what surrounds the items of a list. As upstream encodes them, typed
-// lists have the order of the Go fields, and others have sorted keys.
+// envelope returns the JSON before and after the items of a list. As upstream encodes them, typed lists have the order
+// of the Go fields, and others have sorted keys.
 func envelope(v *resource.Version, p Page) (head, tail string) {
 	revision := p.resourceVersion()
 	if v.Typed {

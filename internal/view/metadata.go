@@ -7,14 +7,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// partialMetadata returns the JSON of an object's metadata as PartialObjectMetadata shows
-// it: the JSON of Go's ObjectMeta. Typed objects are stored in that form. The metadata of
-// other objects has the same fields in the order of their names; partialMetadata puts them
-// into the order of ObjectMeta without decoding them.
+// partialMetadata returns the JSON of an object's metadata as PartialObjectMetadata shows it: the JSON of Go's
+// ObjectMeta. Typed objects are stored in that form. The metadata of other objects has the same fields in the order of
+// their names; partialMetadata puts them into the order of ObjectMeta without decoding them.
 //
-// This is a short way of View.partial. It declines, with ok false, whenever the metadata
-// has anything that decoding and encoding would change: a field that ObjectMeta does not
-// have, a value of another type, a time in another format, an empty list.
+// This is the fast path of View.partial. ok is false if decoding and encoding would change anything in the metadata: a
+// field that ObjectMeta does not have, a value of another type, a time in another format, an empty list.
 func partialMetadata(text string, typed bool) (metadataText string, ok bool) {
 	metadata := gjson.Get(text, "metadata").Raw
 	if metadata == "" || metadata == "{}" {
@@ -33,8 +31,7 @@ func partialMetadata(text string, typed bool) (metadataText string, ok bool) {
 type goField struct {
 	name     string
 	required bool
-	// put adds the value, and reports whether decoding and encoding would leave it as
-	// it is.
+	// put appends the value, and reports whether decoding and encoding would not change it.
 	put func(b *strings.Builder, value gjson.Result) bool
 }
 
@@ -75,8 +72,8 @@ var managedFieldsFields = []goField{
 	{name: "subresource", put: putText},
 }
 
-// reorder writes an object with its fields in the order of the Go type. It reports false
-// if there is a field that the type does not have, or has in another form.
+// reorder writes an object with its fields in the order of the Go type. It returns false if there is a field that the
+// type does not have, or has in another form.
 func reorder(b *strings.Builder, object string, fields []goField) bool {
 	var values [16]gjson.Result
 	found := true

@@ -15,17 +15,17 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Page is what a list shows beside its objects. All of them are of one revision.
+// Page has the metadata of a list, whose objects are all of one revision.
 type Page struct {
 	Revision int64 // 0: the objects are not stored
 	// Continue is the token with which to request the next page. It is empty on the last
 	// page.
 	Continue string
-	// Remaining is how many objects follow the page; nil: not counted.
+	// Remaining is the number of objects after the page; nil: not counted.
 	Remaining *int64
 }
 
-// resourceVersion returns the revision as lists have it. What is not stored has none.
+// resourceVersion returns the resourceVersion of the list; "" for objects that are not stored.
 func (p Page) resourceVersion() string {
 	if p.Revision == 0 {
 		return ""
@@ -33,9 +33,9 @@ func (p Page) resourceVersion() string {
 	return formatRevision(p.Revision)
 }
 
-// ReadPage reads the records of a list into the receiver: those that the selector matches,
-// in a namespace or, for the empty namespace, in all of them. Lists at revisions before expired are
-// too old, even if the store still has them. It ends with the context.
+// ReadPage reads the records of a list into the receiver: those that the selector matches, in a namespace or, if
+// namespace is empty, in all. Lists at revisions before expired are too old, even if the store still has them. ReadPage
+// ends with the context.
 func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
 	if o.Continue == "" {
 		if err := isRevision(s, sel.version.Resource, o.ResourceVersion); err != nil {
@@ -53,7 +53,7 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	if o.ResourceVersion == "0" && !sel.version.Resource.Uncached {
 		limit = 0 // a real server answers from its cache here, which ignores the limit
 	}
-	// As on a real server, a limit does not count for a selector that names the object.
+	// As on a real server, a limit is ignored for a selector that names the object.
 	revision, start, err := storage.ValidateListOptions(prefix, storage.APIObjectVersioner{}, storage.ListOptions{
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: o.ResourceVersionMatch, Recursive: !one,
 		Predicate: storage.SelectionPredicate{Limit: o.Limit, Continue: o.Continue},
@@ -122,8 +122,8 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	}
 }
 
-// isRevision refuses a resourceVersion that can never be a revision, because it does not fit
-// into an int64. A text that is not a number is refused in other words.
+// isRevision returns an error for a resourceVersion that does not fit into an int64. Another function reports one that
+// is not a number.
 func isRevision(s *store.Store, r *resource.Resource, resourceVersion string) error {
 	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
 	if err == nil && wanted > math.MaxInt64 {
@@ -132,7 +132,7 @@ func isRevision(s *store.Store, r *resource.Resource, resourceVersion string) er
 	return nil
 }
 
-// NotInFuture refuses a resourceVersion that is newer than the store.
+// NotInFuture returns an error for a resourceVersion that is newer than the store.
 func NotInFuture(s *store.Store, r *resource.Resource, resourceVersion string) error {
 	if resourceVersion == "" || resourceVersion == "0" {
 		return nil
@@ -150,8 +150,8 @@ func NotInFuture(s *store.Store, r *resource.Resource, resourceVersion string) e
 	return nil
 }
 
-// tooLarge refuses a revision that is yet to come. The cache of a real server says when to try
-// again.
+// tooLarge returns the error for a revision that does not exist yet. Like the cache of a real server, it says when to
+// try again.
 func tooLarge(r *resource.Resource, wanted, current uint64) error {
 	seconds := 1
 	if r.Uncached {
@@ -169,13 +169,13 @@ const (
 		"objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
 )
 
-// encodeContinue makes the token with which a list of a prefix continues at a key. The key
-// in it begins with a slash, as on a real server.
+// encodeContinue returns the token with which a list of a prefix continues at a key. The key in it begins with a slash,
+// as on a real server.
 func encodeContinue(key, prefix string, revision int64) (string, error) {
 	return storage.EncodeContinue(key, strings.TrimSuffix(prefix, "/"), revision)
 }
 
-// listError puts a failed list into the words of the API.
+// listError returns the error of the API for a failed list.
 func listError(err error, r *resource.Resource, o *internalversion.ListOptions, start, prefix string) error {
 	var compacted *store.CompactedError
 	var future *store.FutureError

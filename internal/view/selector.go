@@ -28,9 +28,8 @@ type Selector struct {
 	text func(store.Record) (string, error) // the JSON of a record in the version
 }
 
-// NewSelector checks the selectors of a list or watch against what the version can select
-// by. Where the selector needs the JSON of a record in the version, it calls text, which is
-// [Text] or a function that shares its results.
+// NewSelector returns the selector of a list or watch, and an error for fields by which the version cannot select. The
+// selector calls text for the JSON of a record in the version: [Text], or a function that shares its results.
 func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(store.Record) (string, error)) (Selector, error) {
 	s := Selector{version: v, text: text}
 	if o.LabelSelector != nil && !o.LabelSelector.Empty() {
@@ -55,12 +54,12 @@ func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(
 	return s, nil
 }
 
-// All reports whether the selector picks everything.
+// All reports whether the selector matches everything.
 func (s Selector) All() bool { return s.labels == nil && s.fields == nil }
 
-// narrowed returns the namespace in which a list of all namespaces looks: the one that the selector names, if a namespace can have that
-// name. As on a real server, the token for the next page is then relative to the namespace, but a list with a token looks in all
-// of them: it goes on at another place.
+// narrowed returns the namespace in which a list of all namespaces looks: the one that the selector names, if the name
+// is valid. As on a real server, the token for the next page is then relative to the namespace, but a list with a token
+// looks in all namespaces: it continues at another place.
 func (s Selector) narrowed(namespace string) string {
 	if s.fields == nil || namespace != "" || !s.version.Resource.Namespaced {
 		return namespace
@@ -72,8 +71,8 @@ func (s Selector) narrowed(namespace string) string {
 	return named
 }
 
-// one returns the key of the only object that the selector can match in a namespace, because the selector names it. A name
-// that no key can have is looked for in all objects, as on a real server.
+// one returns the key of the only object that the selector can match in a namespace, because the selector names it. ok
+// is false for a name that no key can have: as on a real server, all objects are searched for it.
 func (s Selector) one(namespace string) (key string, ok bool) {
 	if s.fields == nil || s.version.Resource.Namespaced && namespace == "" {
 		return "", false
@@ -85,7 +84,7 @@ func (s Selector) one(namespace string) (key string, ok bool) {
 	return s.version.Resource.Key(namespace, name), true
 }
 
-// Matches reports whether the selector picks a stored object.
+// Matches reports whether the selector matches a stored object.
 func (s Selector) Matches(record store.Record) (bool, error) {
 	if !s.matchesNames(record.Key) || !s.matchesOwnName(record) {
 		return false, nil
@@ -108,14 +107,12 @@ func (s Selector) Matches(record store.Record) (bool, error) {
 // because a conversion webhook may change them.
 func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.ConvertedByWebhook }
 
-// matchesLabels reports whether the selector picks objects with these labels, given as
-// Labels has them.
+// matchesLabels reports whether the selector matches labels, given as [Labels] returns them.
 func (s Selector) matchesLabels(index string) bool {
 	return s.labels == nil || s.labels.Matches(rawLabels(index))
 }
 
-// labelMatcher is matchesLabels for a sequence of objects, of which neighbours often have
-// the same labels.
+// labelMatcher is matchesLabels for a sequence of objects, where neighbours often have the same labels.
 type labelMatcher struct {
 	Selector
 	last  string
@@ -133,8 +130,7 @@ func (m *labelMatcher) matchesLabels(index string) bool {
 	return m.match
 }
 
-// matchesNames reports whether the selector picks the object of a key by its name
-// and its namespace.
+// matchesNames reports whether the selector matches the name and the namespace in a key.
 func (s Selector) matchesNames(key string) bool {
 	for _, requirement := range s.names {
 		var value string
@@ -150,9 +146,9 @@ func (s Selector) matchesNames(key string) bool {
 	return true
 }
 
-// matchesOwnName reports whether the selector picks the object of a record by the name that it has itself. That is not the
-// name in its key if admission has renamed it while an apply or an update created it. Only objects that matchesNames
-// picks are read for it.
+// matchesOwnName reports whether the selector matches the name in the object. It differs from the name in the key if
+// admission has renamed an object that an apply or an update created. Only objects that matchesNames matches are read
+// for it.
 func (s Selector) matchesOwnName(record store.Record) bool {
 	for _, requirement := range s.names {
 		if requirement.Field == "metadata.name" && !satisfies(requirement, metadata.Get(record.Value, "name").Str) {
@@ -162,9 +158,8 @@ func (s Selector) matchesOwnName(record store.Record) bool {
 	return true
 }
 
-// matchesInside reports whether the selector picks a stored object by fields that
-// are not its names. It reads them from the bytes if these are what the version
-// shows and the codec can read them there, and from the decoded object otherwise.
+// matchesInside reports whether the selector matches the other fields of a stored object. It reads them from the bytes
+// if these are of the version and the codec can read them there, and otherwise from the decoded object.
 func (s Selector) matchesInside(record store.Record) (bool, error) {
 	asStored := s.version.Shows(record)
 	for i, requirement := range s.inside {
@@ -199,7 +194,7 @@ func (s Selector) matchesDecoded(record store.Record, requirements []fields.Requ
 	return true, nil
 }
 
-// decode decodes a record, from what a webhook has made of it if there is one.
+// decode decodes a record, after its conversion if a webhook converts it.
 func (s Selector) decode(record store.Record) (runtime.Object, error) {
 	if s.version.Conversions == nil {
 		return s.version.Codec.DecodeStored(record)
@@ -211,8 +206,7 @@ func (s Selector) decode(record store.Record) (runtime.Object, error) {
 	return s.version.Codec.DecodeAs(text)
 }
 
-// satisfies reports whether a requirement accepts a value. Field selectors have two
-// operators, equal and not equal, and every requirement has to hold.
+// satisfies reports whether a value satisfies a requirement. Field selectors have two operators, equal and not equal.
 func satisfies(r fields.Requirement, value string) bool {
 	return (r.Value == value) == (r.Operator != selection.NotEquals)
 }
@@ -221,9 +215,8 @@ func satisfies(r fields.Requirement, value string) bool {
 // index of each record.
 func Labels(text string) string { return metadata.Get(text, "labels").Raw }
 
-// rawLabels are labels in the JSON that they are stored as. Each Lookup searches the
-// JSON, because a selector asks for few labels. JSON escapes no character that a key
-// or value of a label may have.
+// rawLabels are labels in their stored JSON. Each Lookup searches the JSON, because a selector asks for few labels. JSON
+// escapes no character that a key or value of a label may have.
 type rawLabels string
 
 // Lookup implements labels.Labels.

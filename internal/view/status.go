@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 )
 
-// Status is the one place where an error becomes what a client sees. Wrapped
-// errors keep their Status; anything else is a 500 with the error's text.
+// Status returns the Status that a client gets for an error. Wrapped errors keep their Status; any other is a 500 with
+// the error's text.
 func Status(err error) *metav1.Status {
 	var withStatus interface {
 		error
@@ -24,8 +24,7 @@ func Status(err error) *metav1.Status {
 		}
 		return status
 	}
-	// Not upstream's: it reports such errors to a handler of the process, which
-	// sleeps.
+	// Not upstream's function, which reports such errors to a handler of the process that sleeps.
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,

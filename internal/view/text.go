@@ -18,7 +18,7 @@ func Text(v *resource.Version, record store.Record) (string, error) {
 	return converted(v, record)
 }
 
-// Fresh is Text that converts in any case, as a real server does without its cache.
+// Fresh is Text, but always converts, as a real server does without its cache.
 func Fresh(v *resource.Version, record store.Record) (string, error) {
 	if v.Conversions == nil || v.Shows(record) {
 		return Text(v, record)
@@ -35,8 +35,8 @@ func converted(v *resource.Version, record store.Record) (string, error) {
 	return string(text), err
 }
 
-// Stored returns what Text makes of a record, if that takes no decoding. An object that was
-// written in the version, under its present schema, is shown as it is stored.
+// Stored returns the same as Text if it takes no decoding: an object that was written in the version, under its current
+// schema, is shown as it is stored.
 func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
 	if v.Shows(record) {
 		return record.Value, true
@@ -46,7 +46,7 @@ func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
 
 // Receiver takes the records of a page, one after the other.
 type Receiver interface {
-	// Expect says how many records will follow.
+	// Expect announces the number of records that follow.
 	Expect(n int)
 	Add(record store.Record)
 }
@@ -60,21 +60,21 @@ func (r *Records) Expect(n int) { *r = slices.Grow(*r, n) }
 // Add implements Receiver.
 func (r *Records) Add(record store.Record) { *r = append(*r, record) }
 
-// Texts is a Receiver that makes the Text of each record. It converts the records that need a
-// conversion together, in one call of a webhook for a list. A real server makes a call for each.
-// Texts does the same if the one call fails, to find out which objects cannot be converted.
+// Texts is a Receiver that returns the Text of each record. It converts all records of a list in one call of a webhook.
+// A real server makes a call for each record; Texts does so only if the one call fails, to find the objects that cannot
+// be converted.
 type Texts struct {
 	version *resource.Version
 	texts   []string
-	others  []store.Record // those that have to be decoded
+	others  []store.Record // records to decode
 	places  []int          // of others among the texts
-	fresh   bool           // what was converted before is converted again
+	fresh   bool           // converts again what was converted before
 }
 
-// NewTexts makes the Texts of records in a version.
+// NewTexts returns Texts for a version.
 func NewTexts(v *resource.Version) *Texts { return &Texts{version: v} }
 
-// NewFreshTexts makes Texts that are converted in any case, as a real server does without its cache.
+// NewFreshTexts returns Texts that always converts, as a real server does without its cache.
 func NewFreshTexts(v *resource.Version) *Texts {
 	return &Texts{version: v, fresh: v.Conversions != nil}
 }
@@ -94,7 +94,7 @@ func (t *Texts) Add(record store.Record) {
 	t.texts = append(t.texts, text)
 }
 
-// Left returns how many bytes of records All has to decode.
+// Left returns the bytes of the records that All has to decode.
 func (t *Texts) Left() (size int) {
 	for _, record := range t.others {
 		size += len(record.Value)
@@ -124,8 +124,8 @@ func (t *Texts) All() ([]string, error) {
 	return t.texts, nil
 }
 
-// WithResourceVersion returns the JSON of an object with its resourceVersion replaced by a
-// revision. JSON without a resourceVersion stays as it is.
+// WithResourceVersion returns the JSON of an object with its resourceVersion replaced by a revision. It returns JSON
+// without a resourceVersion as it is.
 func WithResourceVersion(text string, revision int64) string {
 	version := gjson.Get(text, "metadata.resourceVersion")
 	if version.Index == 0 {

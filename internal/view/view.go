@@ -20,12 +20,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Form is the form in which a client wants its answer, as it was negotiated.
+// Form is the negotiated form of a response.
 type Form struct {
 	// Accepted is the media type.
 	Accepted runtime.SerializerInfo
-	// Convert is the kind of meta.k8s.io that objects are shown as: Table,
-	// PartialObjectMetadata or PartialObjectMetadataList. Nil: they are shown as they are.
+	// Convert is the kind of meta.k8s.io in which objects are shown: Table, PartialObjectMetadata or
+	// PartialObjectMetadataList; nil: objects are shown as they are.
 	Convert *schema.GroupVersionKind
 	// Plain: the client wants the objects as they are, as JSON without line
 	// breaks. Stored bytes are just that.
@@ -41,8 +41,7 @@ type View struct {
 	table   *metav1.TableOptions // nil: no Table is requested
 }
 
-// New makes the View of a version in a form. The options are for the rows of a Table,
-// which must have them; other forms ignore them.
+// New returns the View of a version in a form. A Table needs options for its rows; other forms ignore them.
 func New(v *resource.Version, f Form, options *metav1.TableOptions) (*View, error) {
 	view := &View{version: v, form: f}
 	if f.Convert == nil || f.Convert.Kind != "Table" {
@@ -67,12 +66,12 @@ func (v *View) InJSON() *View {
 	return &same
 }
 
-// errObjectWithItems is how a real server fails to answer a custom object that has a list called items: it
-// takes the object for a list, and finds that it is none. What the request has written is stored all the same.
+// errObjectWithItems is the error of a real server for a custom object that has a list called items: it treats the
+// object as a list. The write is stored all the same.
 var errObjectWithItems = errors.New("*unstructured.Unstructured is not a list: no Items field in this object")
 
-// Object shows one object, given as JSON of the version. What decoding the JSON gives, in the hub version, is in stored,
-// unless that is nil. It is not altered.
+// Object shows one object, given as JSON of the version. stored is the decoded object in the hub version, or nil; it is
+// not altered.
 func (v *View) Object(ctx context.Context, text string, stored runtime.Object) (Content, error) {
 	if v.version.Exceptions.MayHaveItems && gjson.Get(text, "items").IsArray() {
 		return Content{}, errObjectWithItems
@@ -123,7 +122,7 @@ func (v *View) reencoded(text string) (Content, error) {
 	}
 	obj, err := v.version.Codec.DecodeAs(text)
 	if err != nil {
-		return Content{}, fmt.Errorf("reading the answer back: %w", err)
+		return Content{}, fmt.Errorf("reading the response back: %w", err)
 	}
 	return v.inProtobuf(obj)
 }

@@ -13,7 +13,8 @@
 // A create can be read in this order:
 //
 //   - retry.go has Run, which makes attempts until one is not overtaken by another write.
-//   - pipeline.go has an attempt: run decodes the object of the request (object.go), createNew (create.go) retries generated names, and create has the stages from top to bottom. update follows it.
+//   - pipeline.go has an attempt: run decodes the object of the request (object.go), createNew (create.go) retries
+//     generated names, and create has the stages from top to bottom. update follows it.
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, allocate.go, prepare.go (the kind's strategy, which also
 //     validates).

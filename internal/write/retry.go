@@ -33,8 +33,10 @@ var errOvertaken = apierrors.NewTimeoutError(
 
 // Run carries out a write. It tries again if another write came first:
 //
-//   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an update that may create, can become a create and an update again.
-//   - The definition of its kind or its namespace has changed: the next attempt uses the newest registry. If the kind is no longer served, Run fails with ErrNotServed.
+//   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an
+//     update that may create, can become a create and an update again.
+//   - The definition of its kind or its namespace has changed: the next attempt uses the newest registry. If the kind
+//     is no longer served, Run fails with ErrNotServed.
 //   - The updated object is too large for etcd: the next attempt stores it without its
 //     managedFields, unless the write is an apply, which needs them.
 //

@@ -180,7 +180,7 @@ func serveContainer(w http.ResponseWriter, req *http.Request, run func(context.C
 // The errors of functions that have not returned.
 var (
 	errPanicked = errors.New("panic") // the log has the stack
-	errGoexit   = errors.New("the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it has to return")
+	errGoexit   = errors.New("the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it must return")
 )
 
 // run calls the function on a goroutine of its own, which it may end.

@@ -100,7 +100,7 @@ func TestAContainerIsAFunction(t *testing.T) {
 			{"exit", "Failed", "", 7},
 			{"error", "Failed", "not today\n", 1},
 			{"panic", "Failed", "panic: out of order\n\ngoroutine ", 2},
-			{"goexit", "Failed", "the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it has to return\n", 2},
+			{"goexit", "Failed", "the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it must return\n", 2},
 		} {
 			u.must("POST", pods, pod(test.name, "ghcr.io/acme/job:1.0", `"command": ["run"], "args": ["`+test.name+`", "$(COLOR)"], "env": [{"name": "COLOR", "value": "red"}], "workingDir": "/home",
 				"volumeMounts": [{"name": "config", "mountPath": "/etc/config"}],`, `"restartPolicy": "Never", "volumes": [{"name": "config", "configMap": {"name": "config", "items": [{"key": "n", "path": "key"}]}}], `))
@@ -248,7 +248,7 @@ func TestAFunctionThatDoesNotReturn(t *testing.T) {
 		c.WaitFor(t, Named("v1", "Pod", "", "deaf"), Gone())
 		close(released)
 		err = c.Close()
-		if want := "container c of pod default/deaf (image deaf) has not returned within 5s of SIGTERM; the function has to return when its context is done"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "container c of pod default/deaf (image deaf) has not returned within 5s of SIGTERM; the function must return when its context is done"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the end: %v, want %s", err, want)
 		}
 	})

@@ -210,7 +210,7 @@ func TestWrongCommandsAreErrors(t *testing.T) {
 	}{
 		{"no such program", none, "Image or Command: the program " + none + ": exec: \"" + none + "\": stat " + none + ": no such file or directory", func(t *testing.T, f func(*testing.T)) { f(t) }},
 		{"not on the PATH", "no-such-program", `Image or Command: the program no-such-program: exec: "no-such-program": executable file not found in $PATH`, func(t *testing.T, f func(*testing.T)) { f(t) }},
-		{"in a bubble", os.Args[0], "Image or Command: the program " + os.Args[0] + ": a program has real time, so it cannot run in a synctest bubble; use a function", synctest.Test},
+		{"in a bubble", os.Args[0], "Image or Command: the program " + os.Args[0] + ": a program cannot run in a synctest bubble, because it has real time; use a function", synctest.Test},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run(t, func(t *testing.T) {

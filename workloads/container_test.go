@@ -386,7 +386,7 @@ func TestAFunctionThatIgnoresItsContextIsNamed(t *testing.T) {
 			t.Errorf("the pod is still there: %v", err)
 		}
 		close(stop)
-		const want = "container c of pod default/web (image app) has not returned within 30s of SIGTERM; the function has to return when its context is done"
+		const want = "container c of pod default/web (image app) has not returned within 30s of SIGTERM; the function must return when its context is done"
 		if err := w.Close(); err == nil || err.Error() != want {
 			t.Errorf("Close returns %v, want %s", err, want)
 		}

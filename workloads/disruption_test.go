@@ -120,7 +120,7 @@ func TestDisruptionBudgets(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 			defer cancel()
-			if err := n.Drain(ctx); err == nil || err.Error() != "drain node n1: context deadline exceeded; pods that are left: [default/web]" {
+			if err := n.Drain(ctx); err == nil || err.Error() != "drain node n1: context deadline exceeded; remaining pods: [default/web]" {
 				w.Errorf("the error is %v", err)
 			}
 		}},

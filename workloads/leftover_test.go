@@ -54,7 +54,7 @@ func TestGoroutinesThatOutliveTheirContainerAreNamed(t *testing.T) {
 			t.Error(err)
 		}
 		want := "container c of pod default/untidy (image untidy) has exited, and left a goroutine of " +
-			"github.com/fakecluster/fakecluster/workloads_test.wait, started at " + logged + "; a goroutine has to end with the context of the function"
+			"github.com/fakecluster/fakecluster/workloads_test.wait, started at " + logged + "; a goroutine must end with the context of the function"
 		if len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("the log is %q, want %q", lines, want)
 		}

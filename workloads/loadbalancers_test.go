@@ -83,7 +83,7 @@ func TestLoadBalancers(t *testing.T) {
 			if got := w.addresses("a") + "," + w.addresses("b"); got != "192.0.2.9," {
 				w.Errorf("the addresses are %s", got)
 			}
-			w.isLogged("b", "SyncLoadBalancerFailed: Error syncing load balancer: failed to ensure load balancer: the address 192.0.2.9 of spec.loadBalancerIP is that of another Service")
+			w.isLogged("b", "SyncLoadBalancerFailed: Error syncing load balancer: failed to ensure load balancer: another Service has the address 192.0.2.9 of spec.loadBalancerIP")
 			w.delete("services", "a")
 			w.pass(5 * time.Minute)
 			if got := w.addresses("b"); got != "192.0.2.9" {

@@ -339,7 +339,7 @@ func TestAListenerThatNeverAcceptsIsNamed(t *testing.T) {
 		w.post("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: web}]}}")
 		w.pass(time.Minute)
 		_, err := w.HTTPClient().Get("http://" + field(w.object("pods", "web"), "status.podIP") + "/")
-		if err == nil || !strings.HasSuffix(err.Error(), ":80: the connection was not accepted for 1h0m0s: the program that listens there has to call Accept, or http.Serve") {
+		if err == nil || !strings.HasSuffix(err.Error(), ":80: the connection was not accepted for 1h0m0s: the program that listens there must call Accept, or http.Serve") {
 			t.Errorf("the error is %v", err)
 		}
 	}, workloads.Nodes(1), workloads.Image("web", func(ctx context.Context, c *workloads.Container) error {

@@ -181,7 +181,7 @@ func TestWrongNodesAreErrors(t *testing.T) {
 	}{
 		{"no Nodes at all", []workloads.Option{workloads.Nodes(0)}, "Nodes(0): there has to be at least one; leave the option out for none"},
 		{"a name that is not possible", []workloads.Option{workloads.NodeObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "N 1"}})},
-			`a node cannot have the name "N 1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+			`node name "N 1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
 		{"a name twice", []workloads.Option{workloads.Nodes(1), workloads.NodeObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})}, "node n1 is given twice"},
 		{"an impossible behavior", []workloads.Option{workloads.Nodes(1), workloads.Behaviors(workloads.Behavior{Image: "a", Jitter: 2})},
 			"the behavior of image a: the field Jitter is 2; it must be between 0 and 1"},

@@ -98,10 +98,10 @@ func TestRunWaitsTenSecondsForANodeThatCannotBecomeReady(t *testing.T) {
 		wait  time.Duration
 		log   string
 	}{
-		{"it keeps its taint", &lifecycle, n2, 10 * time.Second, "workloads: node n2 is not ready after 10s, because " +
-			"node-lifecycle-controller does not take the taint node.kubernetes.io/not-ready:NoSchedule off; pods are scheduled without it"},
+		{"it keeps its taint", &lifecycle, n2, 10 * time.Second, "workloads: node n2 is not ready after 10s: " +
+			"node-lifecycle-controller does not remove the taint node.kubernetes.io/not-ready:NoSchedule; pods are scheduled without it"},
 		{"it has a taint of its own", nil, tainted, 0, ""},
-		{"admission changes its condition", nil, broken, 10 * time.Second, "workloads: node n2 is not ready after 10s, because " +
+		{"admission changes its condition", nil, broken, 10 * time.Second, "workloads: node n2 is not ready after 10s: " +
 			"its condition Ready is False: Broken: on purpose; pods are scheduled without it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestARejectedNodeIsNotWaitedFor(t *testing.T) {
 			t.Errorf("it takes %s", got)
 		}
 		injected.Stop()
-		const want = "node n2 does not exist, because it cannot be registered"
+		const want = "node n2 does not exist: its registration failed"
 		if err := w.Close(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, and lacks %q", err, want)
 		}

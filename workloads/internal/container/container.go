@@ -24,24 +24,23 @@ import (
 // accountPath is where the token of the pod's ServiceAccount is mounted.
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Container is what a function finds in its container. Its methods are safe for concurrent use, also after the
-// container has exited.
+// Container is the container of a function. Its methods are safe for concurrent use, also after the container has
+// exited.
 type Container struct {
 	// Name and Image are those of the container in the specification of the Pod.
 	Name, Image string
-	// Pod is a copy of the Pod as it was when the container started.
+	// Pod is a copy of the Pod at the start of the container.
 	Pod *corev1.Pod
-	// Command and Args are those of the specification, with $(NAME) replaced. Both may be empty, because an image may
-	// have defaults; the function is the image.
+	// Command and Args are those of the specification, with $(NAME) replaced. Both may be empty.
 	Command, Args []string
-	// Dir is the working directory of the specification, or "/". Nothing interprets it: paths are absolute.
+	// Dir is the working directory of the specification, or "/". Relative names of files are below it.
 	Dir string
-	// Hostname is the name of the Pod as a host, and IP its address.
+	// Hostname is the hostname of the Pod, and IP its address.
 	Hostname, IP string
-	// Environment has "NAME=value" for each variable, in the order of the names, as os.Environ.
+	// Environment has "NAME=value" for each variable, in the order of the names, like os.Environ.
 	Environment []string
-	// Stdin is what clients send that are attached, if the specification has stdin: true, and empty otherwise. It ends when the
-	// container exits, and with stdinOnce when the first client ends its input or leaves.
+	// Stdin reads the input of attached clients if the specification has stdin: true; otherwise it is empty. It ends
+	// when the container exits, and with stdinOnce when the first client ends its input or leaves.
 	Stdin io.Reader
 	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer
@@ -51,7 +50,7 @@ type Container struct {
 	config  func(token string) *clientrest.Config
 	sockets *network.Process // nil: there is no network
 	exec    execHandlers
-	message atomic.Pointer[string] // the file on disk to which a program writes its termination message; nil: there is none
+	message atomic.Pointer[string] // the file on disk for a program's termination message; nil: there is none
 	killed  chan struct{}          // closed by SIGKILL
 	kill    func()                 // closes it
 }
@@ -82,13 +81,13 @@ func newContainer(p *process) *Container {
 	return c
 }
 
-// Getenv returns the value of a variable of the environment, as os.Getenv. It is empty if the variable is not set.
+// Getenv returns the value of an environment variable, like os.Getenv. It returns "" if the variable is not set.
 func (c *Container) Getenv(name string) string {
 	value, _ := c.LookupEnv(name)
 	return value
 }
 
-// LookupEnv returns the value of a variable of the environment, and whether it is set, as os.LookupEnv.
+// LookupEnv returns the value of an environment variable, and whether it is set, like os.LookupEnv.
 func (c *Container) LookupEnv(name string) (value string, set bool) {
 	for i := len(c.Environment) - 1; i >= 0; i-- {
 		if value, set = strings.CutPrefix(c.Environment[i], name+"="); set {
@@ -98,28 +97,28 @@ func (c *Container) LookupEnv(name string) (value string, set bool) {
 	return "", false
 }
 
-// FS returns the files that the container sees, with all volumes at their mount paths. Names are as in package io/fs:
-// "etc/config/key". Mounted ConfigMaps and Secrets are up to date within the minute that a kubelet takes.
+// FS returns the files of the container, with all volumes at their mount paths. Names are as in package io/fs:
+// "etc/config/key". Like a kubelet, it updates mounted ConfigMaps and Secrets within a minute.
 func (c *Container) FS() fs.FS { return c.files }
 
-// ReadFile reads a file, as os.ReadFile. A relative name is below Dir.
+// ReadFile reads a file, like os.ReadFile. A relative name is below Dir.
 func (c *Container) ReadFile(name string) ([]byte, error) { return c.files.ReadFile(c.absolute(name)) }
 
-// WriteFile writes a file, as os.WriteFile, and makes the directories that it lies in. Other containers that mount the
-// same volume see it. In volumes that are read-only it fails with syscall.EROFS.
+// WriteFile writes a file, like os.WriteFile, and creates its parent directories. Other containers that mount the same
+// volume see it. In read-only volumes it fails with syscall.EROFS.
 func (c *Container) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return c.files.WriteFile(c.absolute(name), data, mode)
 }
 
-// Mkdir makes a directory, and those that it lies in.
+// Mkdir creates a directory and its parents, like os.MkdirAll.
 func (c *Container) Mkdir(name string) error { return c.files.Mkdir(c.absolute(name)) }
 
-// Remove removes a file, or a directory with everything in it. It does nothing if there is none.
+// Remove removes a file, or a directory with its contents. It does nothing if there is none, like os.RemoveAll.
 func (c *Container) Remove(name string) error { return c.files.Remove(c.absolute(name)) }
 
-// Folder returns a folder on disk with the content of a mounted volume, for code that needs paths. name is a mount path or
-// lies below one. The first call makes the folder, and moves the volume there for all containers; it is removed with
-// the volume.
+// Folder returns a folder on disk with the content of a mounted volume, for code that needs paths. name is a mount path
+// or a path below one. The first call creates the folder, and moves the volume there for all containers; it is removed
+// with the volume.
 func (c *Container) Folder(name string) (string, error) { return c.files.Folder(c.absolute(name)) }
 
 func (c *Container) absolute(name string) string {
@@ -132,8 +131,8 @@ func (c *Container) absolute(name string) string {
 // errNoNetwork is the error of a container that does not have a network.
 var errNoNetwork = errors.New("the pod does not have a network")
 
-// Listen listens on the Pod's network, which is in memory, as net.Listen: "tcp" and an address such as ":8443". Containers of a
-// Pod share its ports. The listener ends with the container.
+// Listen listens on the Pod's in-memory network, like net.Listen: network is "tcp", and address for example ":8443".
+// Containers of a Pod share its ports. The listener closes when the container ends.
 func (c *Container) Listen(network, address string) (net.Listener, error) {
 	if c.sockets == nil {
 		return nil, errNoNetwork
@@ -141,7 +140,8 @@ func (c *Container) Listen(network, address string) (net.Listener, error) {
 	return c.sockets.Listen(network, address)
 }
 
-// ListenPacket opens a UDP port of the Pod, as net.ListenPacket: "udp" and an address such as ":53". It ends with the container.
+// ListenPacket opens a UDP port of the Pod, like net.ListenPacket: network is "udp", and address for example ":53". It
+// closes when the container ends.
 func (c *Container) ListenPacket(network, address string) (net.PacketConn, error) {
 	if c.sockets == nil {
 		return nil, errNoNetwork
@@ -149,8 +149,8 @@ func (c *Container) ListenPacket(network, address string) (net.PacketConn, error
 	return c.sockets.ListenPacket(network, address)
 }
 
-// Dial connects the container with a Pod, a Service, or the API server, by address or by a name of the cluster's DNS, as
-// net.Dialer.DialContext, with TCP or UDP. The connection ends with the container.
+// Dial connects the container with a Pod, a Service, or the API server, by address or by a name of the cluster's DNS,
+// over TCP or UDP, like net.Dialer.DialContext. The connection closes when the container ends.
 func (c *Container) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.sockets == nil {
 		return nil, errNoNetwork
@@ -158,7 +158,7 @@ func (c *Container) Dial(ctx context.Context, network, address string) (net.Conn
 	return c.sockets.Dial(ctx, network, address)
 }
 
-// HTTPClient returns a client that connects as [Container.Dial] does. Its idle connections end with the container.
+// HTTPClient returns a client that connects with [Container.Dial].
 func (c *Container) HTTPClient() *http.Client {
 	if c.sockets == nil {
 		return &http.Client{Transport: &http.Transport{DialContext: c.Dial}}
@@ -166,9 +166,9 @@ func (c *Container) HTTPClient() *http.Client {
 	return c.sockets.HTTPClient()
 }
 
-// RESTConfig returns the configuration of a client that acts as the Pod's ServiceAccount, as rest.InClusterConfig does: with
-// the token that is mounted, which each request reads again. It fails if there is none, because
-// automountServiceAccountToken is false, or because the Pod was created before workloads.Run.
+// RESTConfig returns the configuration of a client that acts as the Pod's ServiceAccount, like rest.InClusterConfig.
+// Each request reads the mounted token again. RESTConfig fails if there is none, because automountServiceAccountToken is
+// false, or because the Pod was created before workloads.Run.
 func (c *Container) RESTConfig() (*clientrest.Config, error) {
 	if _, set := c.LookupEnv("KUBERNETES_SERVICE_HOST"); !set {
 		return nil, clientrest.ErrNotInCluster
@@ -190,7 +190,7 @@ func (c *Container) RESTConfig() (*clientrest.Config, error) {
 var errNoAccount = errors.New("the Pod has no ServiceAccount and no token, because it was created before workloads.Run, which turns on the " +
 	"admission plugin that adds them: create it afterwards, or let a Deployment create it")
 
-// mountedToken sends requests with the token that is mounted at the time.
+// mountedToken sends requests with the currently mounted token.
 type mountedToken struct {
 	container *Container
 	next      http.RoundTripper

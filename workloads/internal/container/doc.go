@@ -1,11 +1,10 @@
 // Package container runs containers whose images are Go functions.
 //
-// A [Runtime] starts a function on a goroutine of its own for each start of a container, with a [Container] that has
-// what a program finds in a real one: arguments, environment, files, standard streams. Its context is canceled by
-// SIGTERM. When it returns, the container has exited: nil is exit code 0, an error is 1, [Exit] any other, and a panic
-// is 2, as for a Go program.
+// A [Runtime] starts a function on a goroutine of its own for each start of a container. Its [Container] has the
+// arguments, the environment, the files and the standard streams. SIGTERM cancels its context. The container exits when
+// the function returns: nil is exit code 0, an error is 1, [Exit] any other, and a panic is 2, as for a Go program.
 //
-// SIGKILL cannot end a goroutine. The container has exited with 137 then, and the function is reported: see [Config].
+// SIGKILL cannot end a goroutine. Then the container exits with 137, and the function is reported: see [Config].
 //
 // # Locks
 //

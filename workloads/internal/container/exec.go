@@ -13,16 +13,16 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// Command is a program that is run in a container.
+// Command is a run of a program in a container.
 type Command struct {
-	Args           []string // with the name of the program
+	Args           []string // beginning with the name of the program
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	TTY            bool // the streams are those of a terminal
 	Container      *Container
 }
 
-// ExecFunction is a program that can be run in a container. Its error is an exit code as that of a [Function].
+// ExecFunction is a program in a container. Its error determines the exit code, like that of a [Function].
 type ExecFunction func(ctx context.Context, command *Command) error
 
 // execHandlers are the programs of a container, by name.
@@ -31,10 +31,11 @@ type execHandlers struct {
 	byName map[string]ExecFunction
 }
 
-// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the
-// first word of the command, or the last part of its path. A program of the same name is replaced. Without handlers there are
-// basename, cat, chmod, cp, curl, date, dd, dirname, echo, env, false, grep, head, hostname, ls, mkdir, mv, nc, nohup, nslookup, printenv, printf, pwd, rm, seq,
-// sh, sleep, sync, tail, tar, tee, test, timeout, touch, true, wc and wget.
+// HandleExec adds a program to the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is
+// the first word of the command, or the last element of its path. It replaces a program of the same name. The built-in
+// programs are basename, cat, chmod, cp, curl, date, dd, dirname, echo, env, false, grep, head, hostname, ls, mkdir, mv,
+// nc, nohup, nslookup, printenv, printf, pwd, rm, seq, sh, sleep, sync, tail, tar, tee, test, timeout, touch, true, wc
+// and wget.
 func (c *Container) HandleExec(name string, run ExecFunction) {
 	c.exec.mu.Lock()
 	defer c.exec.mu.Unlock()
@@ -53,8 +54,8 @@ func (c *Container) program(name string) ExecFunction {
 	return c.exec.byName[path.Base(name)]
 }
 
-// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit code. An error is
-// that the program does not exist. The program ends with ctx.
+// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit code. It
+// returns an error if the program does not exist. The program ends with ctx.
 func (c *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	return c.run(ctx, args, stdio.Streams{Stdin: stdin, Stdout: stdout, Stderr: stderr})
 }
@@ -71,7 +72,7 @@ func (c *Container) run(ctx context.Context, args []string, s stdio.Streams) (co
 	return code, nil
 }
 
-// handled returns a program of HandleExec, or nil.
+// handled returns a program of HandleExec; nil: there is none.
 func (c *Container) handled(name string) shell.Program {
 	run := c.program(name)
 	if run == nil {
@@ -89,7 +90,7 @@ func (c *Container) handled(name string) shell.Program {
 	}
 }
 
-// runHandled runs a program of HandleExec, and sets its exit code if it returns.
+// runHandled runs a program of HandleExec, and sets code if it returns.
 func (c *Container) runHandled(ctx context.Context, run ExecFunction, command *shell.Command, code *int) {
 	err := error(errGoexit)
 	defer func() {

@@ -14,16 +14,16 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// apiServer is where the API server is in the network of the cluster.
+// apiServer is the host of the API server in the network of the cluster.
 const apiServer = "kubernetes.default.svc"
 
-// NewSPDYExecutor is remotecommand.NewSPDYExecutor, whose connection to the API server is made by a function. The host of the URL does not
-// matter.
+// NewSPDYExecutor is remotecommand.NewSPDYExecutor with a function that dials the API server. The host of the URL is
+// ignored.
 func NewSPDYExecutor(dial func(ctx context.Context, network, address string) (net.Conn, error), config *clientrest.Config, method string, to *url.URL) (remotecommand.Executor, error) {
 	if config == nil || to == nil {
 		return nil, errors.New("NewSPDYExecutor: the configuration or the URL is nil")
 	}
-	// The connection does not leave the process, so that no certificate is checked.
+	// The connection does not leave the process, so no certificate is checked.
 	upgrade, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{
 		UpgradeTransport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	})
@@ -39,8 +39,8 @@ func NewSPDYExecutor(dial func(ctx context.Context, network, address string) (ne
 	return remotecommand.NewSPDYExecutorForTransports(transport, clientspdy.NewUpgraderForStreaming(upgrade), method, &location)
 }
 
-// NewSPDYExecutor returns what remotecommand.NewSPDYExecutor does, for the configuration of [Container.RESTConfig]: its connections are
-// those of the container, where that function would open a socket.
+// NewSPDYExecutor is remotecommand.NewSPDYExecutor for the configuration of [Container.RESTConfig], but it connects with
+// [Container.Dial], where that function would open a socket.
 func (c *Container) NewSPDYExecutor(config *clientrest.Config, method string, to *url.URL) (remotecommand.Executor, error) {
 	return NewSPDYExecutor(c.Dial, config, method, to)
 }

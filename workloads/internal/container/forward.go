@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// forward makes the ports that a container declares, or is probed at, lead to the same ports of 127.0.0.1, where a program
-// listens. They end with the container.
+// forward forwards the ports that a container declares, and those of its probes, to the same ports of 127.0.0.1, where a
+// program listens. It ends with the container.
 func forward(ctx context.Context, c *Container) error {
 	if c.sockets == nil {
 		return nil
@@ -22,7 +22,7 @@ func forward(ctx context.Context, c *Container) error {
 		address := ":" + strconv.Itoa(int(port))
 		l, err := c.Listen("tcp", address)
 		if err != nil {
-			return fmt.Errorf("the port %d: %w", port, err)
+			return fmt.Errorf("port %d: %w", port, err)
 		}
 		go func() {
 			for {
@@ -59,7 +59,7 @@ func portsOf(spec *corev1.Container) sets.Set[int32] {
 	return ports
 }
 
-// connect copies between a connection of the pods' network and a socket, until both ends have closed.
+// connect copies between a connection of the pods' network and a socket until both are closed.
 func connect(ctx context.Context, conn net.Conn, address string) {
 	defer func() { _ = conn.Close() }()
 	var d net.Dialer

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// label is the key of the label that the goroutines of a container have: those that its function starts inherit it.
+// label is the key of the profiler label of a container's goroutines. Goroutines that its function starts inherit it.
 const label = "fakecluster-container"
 
-// labelled calls a function on a goroutine that has the label of a container.
+// labelled calls a function on a goroutine with the label of a container.
 func labelled(ctx context.Context, value string, function func(context.Context)) {
 	pprof.Do(ctx, pprof.Labels(label, value), function)
 }
 
-// leftover returns a sentence for each line that has started goroutines which still run, of containers whose label
+// leftover returns a sentence for each line of code that has started still running goroutines of containers whose label
 // has the prefix.
 func leftover(prefix string) []string {
 	var profile bytes.Buffer
@@ -46,16 +46,16 @@ func leftover(prefix string) []string {
 			continue
 		}
 		function, line := frames[len(frames)-1][1], frames[len(frames)-1][2]
-		sentences = append(sentences, fmt.Sprintf("%s has exited, and left %s of %s, %s; a goroutine has to end with the context of the function",
+		sentences = append(sentences, fmt.Sprintf("%s has exited, and left %s of %s, %s; a goroutine must end with the context of the function",
 			name, count(found[1]), function, startedAt(text, line)))
 	}
 	return sentences
 }
 
 var (
-	// labelLine matches the number of goroutines of a record and the label of their container.
+	// labelLine matches the number of goroutines in a record and the label of their container.
 	labelLine = regexp.MustCompile(`(?m)^(\d+) @.*\n# labels: .*"` + label + `":("(?:[^"\\]|\\.)*")`)
-	// profileFrame matches a function, and where it is.
+	// profileFrame matches a function and its line.
 	profileFrame = regexp.MustCompile(`(?m)^#\t0x[0-9a-f]+\t(\S+)\+0x[0-9a-f]+\t+(\S+)$`)
 	createdBy    = regexp.MustCompile(`(?m)^created by .*\n\t(\S+)`)
 )
@@ -67,7 +67,7 @@ func count(goroutines string) string {
 	return goroutines + " goroutines"
 }
 
-// startedAt returns which line has started a goroutine whose outermost function is at a line.
+// startedAt returns the line that has started a goroutine whose outermost function is at a line.
 func startedAt(stacks, line string) string {
 	for stack := range strings.SplitSeq(stacks, "\n\n") {
 		before, created, ok := strings.Cut(stack, "\ncreated by ")

@@ -16,14 +16,14 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// probe is a probe that runs, or whose result nobody has taken over yet.
+// probe is a running probe, or one whose result was not fetched yet.
 type probe struct {
 	done   bool
 	result cri.ProbeResult
 	output string
 }
 
-// Probe implements cri.Process. It starts the probe; when the result is there, the agent asks again.
+// Probe implements cri.Process. It starts the probe; when there is a result, the agent calls Probe again.
 func (p *process) Probe(kind cri.ProbeKind, _ time.Time) (cri.ProbeResult, string) {
 	spec := map[cri.ProbeKind]*corev1.Probe{
 		cri.Readiness: p.wanted.Spec.ReadinessProbe, cri.Liveness: p.wanted.Spec.LivenessProbe, cri.Startup: p.wanted.Spec.StartupProbe,
@@ -52,7 +52,7 @@ func (p *process) Probe(kind cri.ProbeKind, _ time.Time) (cri.ProbeResult, strin
 	return running.result, running.output
 }
 
-// probe runs a probe once, also when the container ends or has ended: a kubelet probes until it shows that.
+// probe runs a probe once, also when the container ends or has ended: a kubelet probes until the status shows the end.
 func (p *process) probe(spec *corev1.Probe) (cri.ProbeResult, string) {
 	most := time.Duration(max(spec.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(p.alive, most)
@@ -62,7 +62,7 @@ func (p *process) probe(spec *corev1.Probe) (cri.ProbeResult, string) {
 		if p.wanted.Host == nil {
 			return cri.Unrunnable, errNoNetwork.Error()
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network answers when the container has ended
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network refuses connections when the container has ended
 		defer cancel()
 		result, text, err := p.wanted.Host.Probe(ctx, spec, p.wanted.Spec)
 		if err != nil {
@@ -94,10 +94,10 @@ func (p *process) probe(spec *corev1.Probe) (cri.ProbeResult, string) {
 	return cri.Success, ""
 }
 
-// probeOutput is how much a kubelet keeps of the output of a program, in bytes.
+// probeOutput is the size in bytes of the output that a kubelet keeps.
 const probeOutput = 10 << 10
 
-// output is what a program writes, which may go on after its time.
+// output is the output of a program, which may still write after its timeout.
 type output struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -110,7 +110,7 @@ func (o *output) Write(data []byte) (int, error) {
 	return o.buffer.Write(data)
 }
 
-// String returns what has been written.
+// String returns the output so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -31,8 +31,8 @@ const (
 type process struct {
 	runtime   *Runtime
 	wanted    cri.Container
-	program   bool // it is a program of the system or a script, which SIGKILL ends
-	script    bool // it is a script
+	program   bool // a program of the system or a script, which SIGKILL ends
+	script    bool // a script
 	container *Container
 	ctx       context.Context // until SIGTERM
 	cancel    context.CancelFunc
@@ -53,7 +53,7 @@ func newProcess(r *Runtime, container cri.Container, program bool) *process {
 	return p
 }
 
-// run runs the function, and notes how it has ended.
+// run runs the function, and records its exit.
 func (p *process) run(function Function) {
 	defer p.cancel()
 	err := error(errGoexit) // of a function that ends its goroutine
@@ -69,7 +69,7 @@ func (p *process) run(function Function) {
 	}
 }
 
-// exitOf returns how a container has ended whose function has returned an error.
+// exitOf returns the exit of a container whose function has returned an error.
 func exitOf(err error) cri.Exit {
 	exit := cri.Exit{Code: codeOf(err), Reason: "Completed"}
 	if exit.Code != 0 {
@@ -81,7 +81,7 @@ func exitOf(err error) cri.Exit {
 // The errors of functions that have not returned.
 var (
 	errPanic  = errors.New("panic") // the log has the stack
-	errGoexit = errors.New("the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it has to return")
+	errGoexit = errors.New("the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it must return")
 )
 
 func (p *process) call(function Function) (err error) {
@@ -108,7 +108,7 @@ func codeOf(err error) int32 {
 	return 1
 }
 
-// end notes how the container has ended, unless it has ended before.
+// end records the exit of the container, unless it has ended before.
 func (p *process) end(exit cri.Exit) {
 	p.ended()
 	if p.container.sockets != nil {
@@ -133,8 +133,8 @@ func (p *process) end(exit cri.Exit) {
 // messageLimit is the limit of termination messages in bytes.
 const messageLimit = 4096
 
-// terminationMessage returns what the container has written to its terminationMessagePath, or the end of its log if it
-// has failed and the policy says so.
+// terminationMessage returns the content of the container's terminationMessagePath. If that is empty, the container has
+// failed and the policy is FallbackToLogsOnError, it returns the end of the log.
 func (p *process) terminationMessage(code int32) string {
 	spec := p.wanted.Spec
 	if spec.TerminationMessagePath != "" {
@@ -152,7 +152,7 @@ func (p *process) terminationMessage(code int32) string {
 	return cri.MessageOfLog(spec, p.wanted.Log, code)
 }
 
-// Exec implements cri.Process. A program that does not end with its context goes on by itself, and Close reports it.
+// Exec implements cri.Process. Close reports a program that does not end with its context.
 func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (int, error) {
 	type result struct {
 		code int
@@ -172,8 +172,9 @@ func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (
 	}
 }
 
-// programDelay is the time from the start of a container until programs run in it, as a container runtime needs to start them. In it the function
-// calls HandleExec, also for a client that has just seen that the container is Running.
+// programDelay is the time from the start of a container until programs run in it, which a container runtime needs as
+// well. Meanwhile the function calls HandleExec, so a client that has just seen the container Running finds the
+// programs.
 const programDelay = 10 * time.Millisecond
 
 // awaitPrograms waits until programs may run in the container.
@@ -226,10 +227,10 @@ func (p *process) Kill(now time.Time) {
 	if p.program {
 		return
 	}
-	p.runtime.config.Report(fmt.Errorf("%s has not returned within %v of SIGTERM; the function has to return when its context is done", p, after.Round(time.Second)))
+	p.runtime.config.Report(fmt.Errorf("%s has not returned within %v of SIGTERM; the function must return when its context is done", p, after.Round(time.Second)))
 }
 
-// String names the container for errors.
+// String returns the name of the container for errors.
 func (p *process) String() string {
 	return fmt.Sprintf("container %s of pod %s/%s (image %s)", p.wanted.Spec.Name, p.wanted.Pod.Namespace, p.wanted.Pod.Name, p.wanted.Spec.Image)
 }

@@ -21,19 +21,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// Program is a program of the system that is the process of a container.
+// Program is a program of the system that runs as the process of a container.
 type Program struct {
 	Path string   // of the program, as for exec.Command
 	Args []string // before those of the container
 }
 
-// function returns the function that runs the program. It fails where no program can run.
+// function returns the function that runs the program. It fails outside of Linux and in a bubble.
 func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) {
 	switch {
 	case runtime.GOOS != "linux":
-		return nil, fmt.Errorf("the program %s: programs of containers run on Linux only, and this is %s; use a function", g.Path, runtime.GOOS)
+		return nil, fmt.Errorf("the program %s: programs run in containers on Linux only, not on %s; use a function", g.Path, runtime.GOOS)
 	case bubble.Inside():
-		return nil, fmt.Errorf("the program %s: a program has real time, so it cannot run in a synctest bubble; use a function", g.Path)
+		return nil, fmt.Errorf("the program %s: a program cannot run in a synctest bubble, because it has real time; use a function", g.Path)
 	}
 	path, err := exec.LookPath(g.Path)
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) 
 		return nil, fmt.Errorf("the program %s: %w", g.Path, err)
 	}
 	return func(ctx context.Context, c *Container) error {
-		// The kernel ends the program when the thread that has started it ends, and so with the test.
+		// The kernel ends the program when the thread that has started it ends, and thus with the test.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		own, err := os.MkdirTemp("", "fakecluster-container-")
@@ -54,7 +54,7 @@ func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) 
 	}, nil
 }
 
-// outputDelay is how long the output of a program is read on after its end, if a child of it still has the streams.
+// outputDelay is the time for which the output is read after the end of a program, if a child still has the streams.
 const outputDelay = time.Second
 
 // run runs a program in a container that has a folder of its own.
@@ -105,7 +105,7 @@ func run(ctx context.Context, c *Container, own string, program *exec.Cmd, kubec
 	return wait(ctx, c, program)
 }
 
-// takeMessage makes the end of what the program of a container has written to its file on disk the termination message of the container.
+// takeMessage copies the end of the file on disk to which the program has written its termination message.
 func takeMessage(c *Container) error {
 	file := c.message.Load()
 	if file == nil {
@@ -134,7 +134,7 @@ func takeMessage(c *Container) error {
 	return c.files.WriteFile(c.spec.TerminationMessagePath, data, 0o644)
 }
 
-// wait waits for the end of a program, and sends it the signals of its container.
+// wait waits for the end of a program, and passes the signals of its container on.
 func wait(ctx context.Context, c *Container, program *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { ended <- program.Wait() }()
@@ -150,7 +150,7 @@ func wait(ctx context.Context, c *Container, program *exec.Cmd) error {
 			err = <-ended
 		}
 	}
-	killGroup(program.Process) // what it has started ends with the container
+	killGroup(program.Process) // its children end with the container
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func wait(ctx context.Context, c *Container, program *exec.Cmd) error {
 	return err
 }
 
-// folders are folders on disk, by the paths that containers mount them at.
+// folders are folders on disk, by their mount paths.
 type folders map[string]string
 
 // mountedFolders returns folders with the volumes that a container mounts.
@@ -177,7 +177,7 @@ func mountedFolders(c *Container) (folders, error) {
 	return found, nil
 }
 
-// in returns a path on disk for a path in the container that is mounted, and everything else as it is.
+// in returns the path on disk of a mounted path, and any other text as it is.
 func (f folders) in(name string) string {
 	longest := ""
 	for path := range f {
@@ -191,7 +191,7 @@ func (f folders) in(name string) string {
 	return f[longest] + name[len(longest):]
 }
 
-// inAll does the same for words, and for what follows the first "=" of a word.
+// inAll does the same for words, and for the part of a word after the first "=".
 func (f folders) inAll(words []string) []string {
 	replaced := make([]string, len(words))
 	for i, word := range words {
@@ -203,7 +203,8 @@ func (f folders) inAll(words []string) []string {
 	return replaced
 }
 
-// outOfCluster returns an environment without the address of the API server in the network of the pods, which a program does not reach.
+// outOfCluster returns an environment without the address of the API server in the network of the pods, which a program
+// cannot reach.
 func outOfCluster(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		return strings.HasPrefix(variable, "KUBERNETES_SERVICE_HOST=") || strings.HasPrefix(variable, "KUBERNETES_SERVICE_PORT=")

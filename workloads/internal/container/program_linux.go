@@ -5,14 +5,14 @@ import (
 	"syscall"
 )
 
-// attributes make a program the first of a process group, and end it with the thread that starts it.
+// attributes make a program the leader of a process group, and end it with the thread that starts it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
-// killGroup kills a program and what it has started.
+// killGroup kills a program and its children.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // exitCode returns the exit code of a container: for a signal 128 and its number.

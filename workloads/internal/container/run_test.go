@@ -170,7 +170,7 @@ func TestAFunctionThatIgnoresItsContextIsReported(t *testing.T) {
 		if got, want := p.Exit(time.Now()), (cri.Exit{At: time.Now(), Code: 137, Reason: "Error"}); got == nil || *got != want {
 			t.Errorf("after SIGKILL it has ended with %+v, want %+v", got, want)
 		}
-		if len(reports) != 1 || !strings.HasSuffix(reports[0], " has not returned within 30s of SIGTERM; the function has to return when its context is done") {
+		if len(reports) != 1 || !strings.HasSuffix(reports[0], " has not returned within 30s of SIGTERM; the function must return when its context is done") {
 			t.Errorf("reported: %q", reports)
 		}
 		close(end)

@@ -15,26 +15,26 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
-// Function is the program of an image.
+// Function is the program of an image. Its error determines the exit code: see package container.
 type Function func(ctx context.Context, c *Container) error
 
-// Image is an image with its function, or with a program.
+// Image is an image whose program is a function or a program of the system.
 type Image struct {
-	Name    string // with or without a tag; a pattern of path.Match
+	Name    string // a pattern of path.Match, with or without a tag
 	Run     Function
 	Program *Program
 }
 
-// Config is what NewRuntime needs.
+// Config configures NewRuntime.
 type Config struct {
 	Images []Image
 	// RESTConfig returns a configuration for a client with a token.
 	RESTConfig func(token string) *clientrest.Config
 	// Kubeconfig returns a kubeconfig file of the cluster, for programs.
 	Kubeconfig func() ([]byte, error)
-	// Report is called, on any goroutine, with what is wrong with a function: it goes on after SIGKILL.
+	// Report is called, on any goroutine, with an error about a function that goes on after SIGKILL.
 	Report func(error)
-	// Log is called when everything has ended, with a sentence for the log of the test about goroutines that a function has left behind.
+	// Log is called at the end with sentences for the log of the test, about goroutines that a function has left behind.
 	Log func(string)
 }
 
@@ -48,7 +48,7 @@ type Runtime struct {
 	finished sync.WaitGroup
 }
 
-// NewRuntime returns a runtime. Two images that are the same, and a pattern that is none, are errors.
+// NewRuntime returns a runtime. It returns an error for images with the same name, and for an invalid pattern.
 func NewRuntime(config Config) (*Runtime, error) {
 	var errs []error
 	seen := map[string]bool{}
@@ -128,11 +128,11 @@ func (r *Runtime) run(name string, program func()) {
 	})
 }
 
-// closing is how long Close waits for functions.
+// closing is the time that Close waits for functions.
 const closing = 10 * time.Second
 
-// Close cancels the contexts of all functions that run, and waits until they have returned. One that has not returned
-// after ten seconds is reported; a program is killed.
+// Close cancels the contexts of all running functions, and waits until they have returned. After ten seconds it reports
+// functions that have not returned, and kills programs.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	for p := range r.running {
@@ -160,12 +160,12 @@ func (r *Runtime) Close() {
 	}
 }
 
-// leaving is how long the goroutines of functions may go on after the functions, at the end. Nothing tells when a goroutine ends, so that
-// the sleep cannot be an event; without such goroutines there is none.
+// leaving is the time that goroutines of functions may take to end after the functions. Nothing signals the end of a
+// goroutine, so this is a sleep; it is left out without such goroutines.
 const leaving = 100 * time.Millisecond
 
-// logLeftover logs which goroutines of functions still run. It does not fail the test: libraries start goroutines once for the whole process,
-// which a function cannot end.
+// logLeftover logs the goroutines of functions that still run. It does not fail the test, because libraries start
+// goroutines for the whole process that a function cannot end.
 func (r *Runtime) logLeftover() {
 	if r.config.Log == nil || len(leftover(r.prefix())) == 0 {
 		return
@@ -176,10 +176,10 @@ func (r *Runtime) logLeftover() {
 	}
 }
 
-// prefix begins the labels of the goroutines of this runtime.
+// prefix returns the prefix of the labels of this runtime's goroutines.
 func (r *Runtime) prefix() string { return fmt.Sprintf("%p ", r) }
 
-// reportRunning kills the programs that run, and reports the functions that do. It returns how many these are.
+// reportRunning kills running programs, and reports running functions. It returns the number of functions.
 func (r *Runtime) reportRunning() (functions int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,11 +189,11 @@ func (r *Runtime) reportRunning() (functions int) {
 			continue
 		}
 		functions++
-		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; the function has to return when its context is done", p, closing))
+		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; the function must return when its context is done", p, closing))
 	}
 	for name := range r.programs {
 		functions++
-		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; it has to return when its context is done", *name, closing))
+		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; it must return when its context is done", *name, closing))
 	}
 	return functions
 }

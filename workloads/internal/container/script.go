@@ -15,7 +15,7 @@ import (
 // terminated is the exit code of a program that SIGTERM has ended.
 const terminated = 143
 
-// StartScript starts a container whose command the built-in shell knows.
+// StartScript starts a container whose command is a built-in program of package shell.
 func (r *Runtime) StartScript(container cri.Container) cri.Process {
 	p := newProcess(r, container, true)
 	p.script = true
@@ -23,8 +23,8 @@ func (r *Runtime) StartScript(container cri.Container) cri.Process {
 	return p
 }
 
-// runScript runs the command of the container. Without a trap it does not handle SIGTERM, which does not end the first process of a PID namespace; one
-// of several that share a namespace dies of it.
+// runScript runs the command of the container. Without a trap SIGTERM does not end it, because it is the first process
+// of a PID namespace; with a shared PID namespace it ends.
 func (p *process) runScript(ctx context.Context, c *Container) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

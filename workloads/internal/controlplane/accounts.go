@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// secretTokens writes tokens into Secrets of the type kubernetes.io/service-account-token. As in a real cluster, it acts
-// as kube-controller-manager itself.
+// secretTokens writes tokens into Secrets of the type kubernetes.io/service-account-token. As in a real cluster, its
+// user is that of kube-controller-manager itself.
 func secretTokens(b *builder) (runFunc, error) {
 	client, err := b.root("tokens-controller")
 	if err != nil {

@@ -13,7 +13,7 @@ func jobs(b *builder) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Workloads and PodGroups are followed with the feature gate WorkloadWithJob only, which is off.
+	// Workloads and PodGroups are needed only with the feature gate WorkloadWithJob, which is off.
 	c, err := job.NewController(b.ctx, client, b.informers.Core().V1().Pods(), b.informers.Batch().V1().Jobs(), nil, nil)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// builder is what the functions of the table make controllers with.
+// builder has the arguments of the functions in the table, which make controllers.
 type builder struct {
 	// ctx ends with the controllers. It has the controller's name, for panics.
 	ctx context.Context
@@ -24,7 +24,7 @@ type builder struct {
 	root     func(name string) (kubernetes.Interface, error) // a client of kube-controller-manager itself
 	signing  func() (fakecluster.Signing, error)
 	idle     *Idle
-	accounts []string // that have been used
+	accounts []string // the used ones
 }
 
 // restConfig returns the configuration of a client whose user is a ServiceAccount in kube-system.
@@ -38,7 +38,7 @@ func (b *builder) client(account string) (kubernetes.Interface, error) {
 	return newClient(b.restConfig(account))
 }
 
-// together returns a function that runs several functions at the same time. It returns when all have returned.
+// together returns a function that runs functions concurrently. It returns when all have returned.
 func together(parts ...runFunc) runFunc {
 	return func(ctx context.Context) {
 		var running sync.WaitGroup

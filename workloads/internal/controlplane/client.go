@@ -12,11 +12,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// asProgram sets the user agent of a client, as kube-controller-manager and kube-scheduler have it. The name of the program
+// asProgram sets the user agent of a client, as in kube-controller-manager and kube-scheduler. The name of the program
 // becomes the manager in managedFields.
 func asProgram(config *rest.Config, program, part string) *rest.Config {
 	config.UserAgent = fmt.Sprintf("%s/%s (%s/%s) kubernetes/fakecluster/%s", program, release.Info().GitVersion, runtime.GOOS, runtime.GOARCH, part)
-	config.WarningHandler = rest.NoWarnings{} // by default they are in the log of the process
+	config.WarningHandler = rest.NoWarnings{} // by default they are written to the log of the process
 	return config
 }
 
@@ -45,8 +45,8 @@ func newClient(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// httpClient returns what sends the requests of a client. In contrast to rest.HTTPClientFor it does not keep the transport in a
-// cache of the process.
+// httpClient returns the http.Client of a client. Unlike rest.HTTPClientFor it does not keep the transport in a global
+// cache.
 func httpClient(config *rest.Config) (*http.Client, error) {
 	transport, err := rest.HTTPWrappersForConfig(config, config.Transport)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// addressRanges are the addresses of load balancers: those for documentation, which nothing can have in earnest. The
-// first and the last of each are left out.
+// addressRanges are the addresses of load balancers: those reserved for documentation. The first and the last of each
+// range are left out.
 var addressRanges = map[corev1.IPFamily][]netip.Prefix{
 	corev1.IPv4Protocol: {netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")},
 	corev1.IPv6Protocol: {netip.MustParsePrefix("2001:db8::/118")},
 }
 
-// cloud is a cloud whose load balancers are addresses: for each family of the Service the first one that is
-// free, or spec.loadBalancerIP. Everything else that a cloud can have it does not have.
+// cloud is a cloud provider that only has load balancers. A load balancer is an address for each family of the Service:
+// the first free one, or spec.loadBalancerIP.
 type cloud struct {
 	cloudprovider.Interface
 
@@ -31,10 +31,10 @@ type cloud struct {
 	owners    map[string]types.UID   // of addresses
 }
 
-// newCloud returns a cloud in which the Services of a lister have the addresses of their statuses, as in a fork.
+// newCloud returns a cloud in which the Services of a lister keep the addresses in their statuses, for forks.
 func newCloud(services corelisters.ServiceLister) *cloud {
 	c := &cloud{addresses: map[types.UID][]string{}, owners: map[string]types.UID{}}
-	listed, _ := services.List(labels.Everything()) // it reads a cache, and does not fail
+	listed, _ := services.List(labels.Everything()) // a lister returns no error
 	for _, s := range listed {
 		if !hasBalancer(s) {
 			continue
@@ -67,7 +67,7 @@ func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, s *corev1.Servi
 	return cloudprovider.DefaultLoadBalancerName(s)
 }
 
-// EnsureLoadBalancer implements cloudprovider.LoadBalancer. A Service keeps the addresses that it has, as far as they fit its spec.
+// EnsureLoadBalancer implements cloudprovider.LoadBalancer. A Service keeps its addresses, as far as they fit its spec.
 func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,11 +112,11 @@ func (c *cloud) release(s *corev1.Service) {
 	delete(c.addresses, s.UID)
 }
 
-// choose returns the address of a Service in a family: that of its spec, one that it has had, or the first that is free.
+// choose returns the address of a Service in a family: that of its spec, one of has, or the first free one.
 func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, has []string) (string, error) {
 	if wanted, err := netip.ParseAddr(s.Spec.LoadBalancerIP); err == nil && familyOf(wanted) == family {
 		if _, taken := c.owners[wanted.String()]; taken {
-			return "", fmt.Errorf("the address %s of spec.loadBalancerIP is that of another Service", wanted)
+			return "", fmt.Errorf("another Service has the address %s of spec.loadBalancerIP", wanted)
 		}
 		return wanted.String(), nil
 	}

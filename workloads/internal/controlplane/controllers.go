@@ -18,7 +18,7 @@ import (
 	_ "github.com/fakecluster/fakecluster/workloads/internal/processwide"
 )
 
-// The programs of a real cluster that run here.
+// The programs of a real control plane that run here.
 const (
 	controllerManager     = "kube-controller-manager"
 	controllerManagerUser = "system:kube-controller-manager"
@@ -26,17 +26,17 @@ const (
 	schedulerUser         = "system:kube-scheduler"
 )
 
-// Config is what controllers run with.
+// Config configures NewControllers.
 type Config struct {
 	// User and ServiceAccount return the configuration of a client.
 	User           func(name string, groups ...string) *rest.Config
 	ServiceAccount func(namespace, name string) *rest.Config
 	Mapper         meta.RESTMapper
-	// Controllers are the names of those that run.
+	// Controllers are the names of the controllers to run.
 	Controllers []string
 	// Signing returns the authority and the key with which controllers sign certificates and tokens.
 	Signing func() (fakecluster.Signing, error)
-	// Idle is what the node lifecycle controller needs in order to stop while nothing happens; nil: it does not stop.
+	// Idle makes the node lifecycle controller pause while nothing happens; nil: it does not pause.
 	Idle *Idle
 	// Report is called with each panic, on any goroutine.
 	Report func(error)
@@ -44,18 +44,18 @@ type Config struct {
 	table []row // for tests; nil: the table
 }
 
-// Controllers are those of kube-controller-manager, with the informers that they share.
+// Controllers are controllers of kube-controller-manager, with shared informers.
 type Controllers struct {
 	config    Config
 	informers informers.SharedInformerFactory
-	// made are controllers that do not run yet. Their queues and recorders of Events end only when they run.
+	// made are controllers that do not run yet. Their queues and Event recorders end only after they have run.
 	made    []func()
 	running sync.WaitGroup
 	end     context.CancelFunc
 }
 
-// NewControllers makes controllers, and their ServiceAccounts. They log to the context's logger, and end with the context. After an error
-// nothing of them is left; otherwise Wait has to be called.
+// NewControllers returns controllers, and creates their ServiceAccounts. They log to the context's logger, and end with
+// the context. If it returns no error, the caller must call Wait.
 func NewControllers(ctx context.Context, config Config) (*Controllers, error) {
 	ctx, end := context.WithCancel(ctx)
 	c := &Controllers{config: config, end: end}
@@ -84,11 +84,12 @@ func (c *Controllers) make(ctx context.Context) error {
 	return createAccounts(ctx, client, b.accounts)
 }
 
-// Informers returns the informers, which all that lives in the cluster shares. What needs them is made before [Controllers.Start].
+// Informers returns the informers that all parts of the living cluster share. Users must request theirs before
+// [Controllers.Start].
 func (c *Controllers) Informers() informers.SharedInformerFactory { return c.informers }
 
-// Start implements world.Part. It starts the informers and, when they have seen all objects, the controllers. A controller that begins before its
-// informers have synced looks again after 100 ms.
+// Start implements world.Part. It starts the informers and, when they have synced, the controllers. A controller that
+// starts before its informers have synced would check again only after 100 ms.
 func (c *Controllers) Start(ctx context.Context) error {
 	context.AfterFunc(ctx, c.end)
 	c.informers.StartWithContext(ctx)
@@ -99,7 +100,7 @@ func (c *Controllers) Start(ctx context.Context) error {
 	return nil
 }
 
-// runMade runs the controllers that have been made.
+// runMade runs the controllers that were made.
 func (c *Controllers) runMade() {
 	for _, run := range c.made {
 		c.running.Go(run)
@@ -107,7 +108,8 @@ func (c *Controllers) runMade() {
 	c.made = nil
 }
 
-// Wait implements world.Part. It ends the controllers and the informers. A controller that does not run yet ends when it runs.
+// Wait implements world.Part. It ends the controllers and the informers. It runs controllers that do not run yet,
+// because only then they end.
 func (c *Controllers) Wait() {
 	c.end()
 	c.runMade()

@@ -1,12 +1,12 @@
 // Package controlplane runs the controllers of kube-controller-manager and kube-scheduler, by Kubernetes' own code, as
 // clients of a cluster.
 //
-// A controller is a row of the table (table.go) and a function in the file of its group, which makes it with the arguments that
-// kube-controller-manager has by default. It acts as its ServiceAccount in kube-system, as with the flag
-// --use-service-account-credentials, and so needs the permissions that the ClusterRoles system:controller:… give it. The
-// informers are shared by all controllers and the scheduler, which acts as system:kube-scheduler.
+// A controller is a row of the table (table.go) and a function in the file of its group, which makes it with the default
+// arguments of kube-controller-manager. It acts as its ServiceAccount in kube-system, as with the flag
+// --use-service-account-credentials, and so needs the permissions of the ClusterRoles system:controller:…. All
+// controllers and the scheduler, which acts as system:kube-scheduler, share the informers.
 //
-// # What always holds
+// # Invariants
 //
 //   - All goroutines end when [Controllers.Wait] and [Scheduler.Wait] return, so that a control plane works in a testing/synctest bubble.
 //   - A control plane at rest costs next to nothing, also in a virtual day: the watches of informers do not end and

@@ -10,13 +10,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// watchTimeout is how long a watch of an informer lasts. Usually informers begin a new one every five to ten
-// minutes.
+// watchTimeout is the duration of a watch of an informer, which by default is five to ten minutes.
 const watchTimeout = 10 * 365 * 24 * time.Hour
 
-// newInformers returns a factory of informers of the objects that a field selector selects. At rest they cost
-// nothing: a watch does not end, and has no bookmarks, which would come every minute. An informer whose watch ends
-// lists once more if the history does not reach as far back as its last event.
+// newInformers returns a factory of informers of the objects that a field selector matches. Idle informers cost nothing:
+// a watch does not end, and has no bookmarks, which would come every minute. An informer whose watch ends lists again if
+// the history no longer has its last event.
 func newInformers(client kubernetes.Interface, fieldSelector string) informers.SharedInformerFactory {
 	seconds := int64(watchTimeout / time.Second)
 	return informers.NewSharedInformerFactoryWithOptions(listThenWatch{client}, 0,
@@ -27,7 +26,7 @@ func newInformers(client kubernetes.Interface, fieldSelector string) informers.S
 				o.TimeoutSeconds = &seconds
 			}
 		}),
-		// The autoscaler wants its objects every 15 seconds. Without this the informer logs that it cannot.
+		// The autoscaler asks for a resync every 15 seconds. Without this the informer logs that it cannot.
 		informers.WithCustomResyncConfig(map[metav1.Object]time.Duration{&autoscalingv2.HorizontalPodAutoscaler{}: autoscalerSync}),
 		informers.WithTransform(func(obj any) (any, error) {
 			if accessor, err := meta.Accessor(obj); err == nil {
@@ -41,5 +40,5 @@ func newInformers(client kubernetes.Interface, fieldSelector string) informers.S
 // bookmarks.
 type listThenWatch struct{ kubernetes.Interface }
 
-// IsWatchListSemanticsUnSupported is what client-go looks for.
+// IsWatchListSemanticsUnSupported is a method that client-go checks for.
 func (listThenWatch) IsWatchListSemanticsUnSupported() bool { return true }

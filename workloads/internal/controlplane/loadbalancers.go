@@ -15,11 +15,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// cloudControllerManager is the program that runs the controller of load balancers in a real cluster.
+// cloudControllerManager is the program that runs service-lb-controller in a real cluster.
 const cloudControllerManager = "cloud-controller-manager"
 
-// loadBalancers makes the controller of load balancers with a cloud of ours. It begins with the first Service that
-// concerns it: upstream's writes two lines to the log of the process, which other tests should not have.
+// loadBalancers makes service-lb-controller with a cloud of ours. It starts with the first Service of the type
+// LoadBalancer, because upstream's constructor writes two lines to the log of the process, which other tests should not
+// have.
 func loadBalancers(b *builder) (runFunc, error) {
 	const account = "service-controller"
 	client, err := newClient(asProgram(b.restConfig(account), cloudControllerManager, account))
@@ -40,7 +41,7 @@ func loadBalancers(b *builder) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes.Informer() // is started with the others
+	nodes.Informer() // started with the others
 	return func(ctx context.Context) {
 		select {
 		case <-first:
@@ -61,7 +62,7 @@ func hasBalancer(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil
 }
 
-// servicesWithoutResync has an informer that never sends an object again which has not changed.
+// servicesWithoutResync has an informer without resyncs.
 type servicesWithoutResync struct{ coreinformers.ServiceInformer }
 
 func (s servicesWithoutResync) Informer() cache.SharedIndexInformer {
@@ -74,8 +75,8 @@ func (w withoutResync) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHand
 	return w.AddEventHandler(h)
 }
 
-// nodesWithoutEvents has an informer that calls no handler. A load balancer of our cloud does not have hosts to bring up to
-// date, and upstream's worker for Nodes has a data race with the one for Services.
+// nodesWithoutEvents has an informer that calls no handler. A load balancer of our cloud has no hosts to update, and
+// upstream's worker for Nodes has a data race with the one for Services.
 type nodesWithoutEvents struct{ coreinformers.NodeInformer }
 
 func (n nodesWithoutEvents) Informer() cache.SharedIndexInformer {
@@ -85,5 +86,5 @@ func (n nodesWithoutEvents) Informer() cache.SharedIndexInformer {
 type withoutEvents struct{ cache.SharedIndexInformer }
 
 func (withoutEvents) AddEventHandlerWithResyncPeriod(cache.ResourceEventHandler, time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return nil, nil // the caller does not look at it
+	return nil, nil // the caller ignores it
 }

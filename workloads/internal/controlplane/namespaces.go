@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 )
 
-// namespaces empties namespaces that are being deleted, five seconds later.
+// namespaces deletes the content of namespaces five seconds after they were deleted.
 func namespaces(b *builder) (runFunc, error) {
 	config := b.restConfig("namespace-controller")
 	client, err := newClient(config)
@@ -24,8 +24,8 @@ func namespaces(b *builder) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first call only fills a cache of what cannot be deleted as a collection, and upstream's constructor ends the process if
-	// it returns nothing, as with a fault. So it does not send a request.
+	// The first call only fills a cache of resources without deletecollection, and upstream's constructor exits the
+	// process if it fails, as it may with a fault. So it sends no request.
 	first := true
 	discover := func() ([]*metav1.APIResourceList, error) {
 		if first {
@@ -34,7 +34,8 @@ func namespaces(b *builder) (runFunc, error) {
 		}
 		return client.Discovery().ServerPreferredNamespacedResources()
 	}
-	// A resync, which kube-controller-manager has every five minutes, would change nothing: what fails is tried again within a minute.
+	// A resync, which kube-controller-manager has every five minutes, would change nothing: failures are retried within
+	// a minute.
 	c := namespace.NewNamespaceController(b.ctx, client, objects, discover, b.informers.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
 	return func(ctx context.Context) { c.Run(ctx, 10) }, nil
 }

@@ -13,7 +13,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// identity is what runs in a context.
+// identity is the controller of a context.
 type identity struct {
 	name   string
 	report func(error)
@@ -30,15 +30,15 @@ func (i identity) panicked(what any) {
 	i.report(fmt.Errorf("%s panicked: %v\n\n%s", i.name, what, debug.Stack()))
 }
 
-// recoverPanic is deferred. It reports a panic of what runs in a context of withName.
+// recoverPanic must be deferred. It reports a panic of the controller of a context.
 func recoverPanic(ctx context.Context) {
 	if what := recover(); what != nil {
 		ctx.Value(identityKey{}).(identity).panicked(what)
 	}
 }
 
-// The goroutines of controllers recover from panics by utilruntime.HandleCrash. It calls these handlers, and would then
-// panic again and end the process. A goroutine of a controller ends alone.
+// The goroutines of controllers recover from panics by utilruntime.HandleCrash, which calls these handlers and then
+// panics again, unless it is told not to. So a panic ends only its goroutine.
 func init() {
 	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(ctx context.Context, what any) {
 		if i, ok := ctx.Value(identityKey{}).(identity); ok {
@@ -51,13 +51,13 @@ func init() {
 	})
 }
 
-// running are the controllers that run in the clusters of the process. A few goroutines of controllers have a context of their own,
-// such as those of their event handlers; when one of them panics, its controller cannot be found out.
+// running are the controllers of all clusters of the process. A few goroutines of controllers have a context of their
+// own, such as those of their event handlers; if one of them panics, its cluster is unknown.
 var running runningControllers
 
 type runningControllers struct {
 	mu      sync.Mutex
-	reports map[*Controllers]func(error) // how each reports
+	reports map[*Controllers]func(error) // Config.Report of each
 }
 
 func (r *runningControllers) add(c *Controllers, report func(error)) {
@@ -75,7 +75,7 @@ func (r *runningControllers) remove(c *Controllers) {
 	delete(r.reports, c)
 }
 
-// panicked reports a panic to the controllers of all clusters, and whether there are any.
+// panicked reports a panic to the controllers of all clusters. It returns false if there are none.
 func (r *runningControllers) panicked(name string, what any) bool {
 	r.mu.Lock()
 	reports := slices.Collect(maps.Values(r.reports))
@@ -86,7 +86,7 @@ func (r *runningControllers) panicked(name string, what any) bool {
 	return len(reports) > 0
 }
 
-// controllerOf returns the package of the controller, or of the scheduler, that a stack belongs to; empty: there is none.
+// controllerOf returns the package of the controller, or of the scheduler, in a stack; empty: there is none.
 func controllerOf(stack []byte) string {
 	for _, line := range strings.Split(string(stack), "\n") {
 		for _, prefix := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler.", "k8s.io/cloud-provider/controllers/"} {

@@ -24,44 +24,44 @@ import (
 	"k8s.io/kubernetes/pkg/util/taints"
 )
 
-// Idle is how the node lifecycle controller finds out that there is nothing to do.
+// Idle tells the node lifecycle controller whether there is something to do.
 type Idle struct {
 	// Revision returns the revision of the newest write to the cluster.
 	Revision func() int64
 	// Faulty reports whether a fault is in force.
 	Faulty func() bool
-	// Beat returns when a node has renewed its Lease for the last time, which may be later than the Lease says, and whether
-	// it will go on to do so unless something is written before. found is false if only the Lease counts.
+	// Beat returns the time of a node's last beat, which may be later than the time in the Lease. beats is true if
+	// further beats will succeed unless something is written before. found is false if only the Lease counts.
 	Beat func(node string) (last time.Time, beats, found bool)
 }
 
-// pauses make the node lifecycle controller wait while nothing is to be done. It looks at all nodes every 5 seconds, and 10
-// times a second for nodes to taint, in loops whose clock cannot be exchanged. What the loops call are arguments of the
-// controller: the list of nodes of the first loop returns late, and so does the logger that the second one takes
-// from its context. A pause ends at a moment at which the loop would have come round anyway.
+// pauses makes the node lifecycle controller wait while there is nothing to do. The controller checks all nodes every 5
+// seconds, and 10 times a second for nodes to taint, in loops whose clock cannot be replaced. But it takes the functions
+// that the loops call: the lister of nodes of the first loop returns late, and so does the logger that the second loop
+// reads from its context. A pause ends at a multiple of the loop's period.
 //
-// The first loop waits if all nodes are ready and renew their Leases, and if nothing has been written since it came
-// round the last time. The second loop waits from then on until the first one finds a node that is not ready or does not
-// renew its Lease, since only the first loop finds nodes to taint. It then comes round between two rounds of the first one: at
-// the same moment it could look at a node before the change that it has to taint the node for, and would forget it.
+// The first loop waits if all nodes are ready and renew their Leases, and nothing was written since its last round. Then
+// the second loop waits until the first one finds a node that is not ready or does not renew its Lease, since only the
+// first loop finds nodes to taint. The rounds of the second loop are between those of the first: at the same time, it
+// might look at a node before the change for which it must taint the node, and would forget it.
 type pauses struct {
 	*Idle  // nil: there are no pauses
 	period time.Duration
 	lister corelisters.NodeLister
-	events atomic.Int64 // of nodes that the informer has handed on
+	events atomic.Int64 // of nodes that the informer has passed on
 
 	// Of the first loop.
-	calm bool  // when it came round the last time
-	last state // the same
+	calm bool  // at the last round
+	last state // at the last round
 	done <-chan struct{}
 
-	shifted bool // the second loop has been moved between the rounds of the first one
+	shifted bool // the rounds of the second loop are between those of the first one
 
 	mu    sync.Mutex
-	taint chan struct{} // closed when the second loop has to go on; nil: it need not wait
+	taint chan struct{} // closed when the second loop must continue; nil: it need not wait
 }
 
-// state changes whenever something could have changed that the controller looks at.
+// state changes whenever something may have changed that the controller reads.
 type state struct{ revision, events int64 }
 
 func newPauses(idle *Idle, period time.Duration, nodes coreinformers.NodeInformer) (*pauses, error) {
@@ -74,7 +74,7 @@ func newPauses(idle *Idle, period time.Duration, nodes coreinformers.NodeInforme
 
 func (p *pauses) state() state { return state{p.Revision(), p.events.Load()} }
 
-// list returns the nodes when the first loop has to go on.
+// list returns the nodes when the first loop must continue.
 func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
 	if p.Idle == nil {
 		return p.lister.List(selector)
@@ -106,7 +106,7 @@ func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
 	return nodes, err
 }
 
-// allBeat reports whether all nodes go on to renew their Leases.
+// allBeat reports whether all nodes continue to renew their Leases.
 func (p *pauses) allBeat() bool {
 	nodes, err := p.lister.List(labels.Everything())
 	return err == nil && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
@@ -121,7 +121,7 @@ func (p *pauses) isCalm(n *corev1.Node) bool {
 		!taints.TaintKeyExists(n.Spec.Taints, corev1.TaintNodeUnreachable)
 }
 
-// waitForTaints returns when the second loop has to go on.
+// waitForTaints returns when the second loop must continue.
 func (p *pauses) waitForTaints() {
 	p.mu.Lock()
 	taint := p.taint
@@ -145,7 +145,7 @@ func (p *pauses) waitForTaints() {
 	p.shifted = true
 }
 
-// nodes returns the informer of nodes for the controller. The first loop is the only one that lists them.
+// nodes returns the informer of nodes for the controller. Only the first loop lists them.
 func (p *pauses) nodes(informer coreinformers.NodeInformer) coreinformers.NodeInformer {
 	return pausedNodes{informer, p}
 }
@@ -182,7 +182,7 @@ type pausingContext struct {
 	pauses *pauses
 }
 
-// Value is called by the second loop for its logger.
+// Value implements context.Context. The second loop calls it for its logger.
 func (c pausingContext) Value(key any) any {
 	if key == loggerKey && calledBy(".doNoExecuteTaintingPass") {
 		c.pauses.waitForTaints()
@@ -190,7 +190,7 @@ func (c pausingContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// calledBy reports whether one of the callers is a function whose name has an end.
+// calledBy reports whether the name of one of the callers has a suffix.
 func calledBy(end string) bool {
 	counters := make([]uintptr, 8)
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
@@ -222,7 +222,7 @@ func (k keyRecorder) Value(key any) any {
 	return nil
 }
 
-// leases returns the informer of Leases for the controller. Its lister shows also those beats that are not written.
+// leases returns the informer of Leases for the controller. Its lister also shows beats that are not written.
 func (p *pauses) leases(informer coordinationinformers.LeaseInformer) coordinationinformers.LeaseInformer {
 	if p.Idle == nil {
 		return informer

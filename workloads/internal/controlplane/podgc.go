@@ -24,13 +24,13 @@ import (
 const (
 	podGCPeriod     = 20 * time.Second
 	podGCQuarantine = 40 * time.Second
-	// podGCThreshold is how many finished Pods stay.
+	// podGCThreshold is the maximum of finished Pods that stay.
 	podGCThreshold = 12500
 )
 
-// podCollector is the controller of pkg/controller/podgc. That package imports the kubelet's eviction manager for one
-// comparison, and so 130 packages; this one does the same. It looks at the Pods at the same times, every 20 seconds, but only if
-// something has changed since it looked.
+// podCollector does the same as the controller of pkg/controller/podgc, which for one comparison imports the kubelet's
+// eviction manager, and so 130 packages. Like it, podCollector checks the Pods every 20 seconds, but only if something
+// has changed since.
 type podCollector struct {
 	client kubernetes.Interface
 	pods   corev1listers.PodLister
@@ -38,7 +38,7 @@ type podCollector struct {
 	synced []cache.InformerSynced
 
 	changed chan struct{} // has a value if something has changed
-	// missing has the Nodes that Pods name and that do not exist, and until when they are in quarantine.
+	// missing has the Nodes of Pods that do not exist, and the ends of their quarantines.
 	missing map[string]time.Time
 }
 
@@ -88,7 +88,7 @@ func (g *podCollector) run(ctx context.Context) {
 	}
 }
 
-// collect deletes all Pods that have to go.
+// collect deletes all Pods to collect.
 func (g *podCollector) collect(ctx context.Context) {
 	pods, err := g.pods.List(labels.Everything())
 	if err != nil {
@@ -140,7 +140,7 @@ func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// isOutOfService reports whether a Pod is being deleted on a Node that is not ready and has been taken out of service.
+// isOutOfService reports whether a Pod is terminating on a Node that is not ready and has the taint out-of-service.
 func (g *podCollector) isOutOfService(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil {
 		return false
@@ -149,7 +149,7 @@ func (g *podCollector) isOutOfService(pod *corev1.Pod) bool {
 	return err == nil && !nodeutil.IsNodeReady(node) && taints.TaintKeyExists(node.Spec.Taints, corev1.TaintNodeOutOfService)
 }
 
-// goneNodes returns the Nodes that Pods name, that do not exist, and whose quarantine is over.
+// goneNodes returns the Nodes of Pods that do not exist and whose quarantine is over.
 func (g *podCollector) goneNodes(ctx context.Context, pods []*corev1.Pod) map[string]bool {
 	gone, named := map[string]bool{}, map[string]bool{}
 	for _, pod := range pods {
@@ -171,7 +171,7 @@ func (g *podCollector) goneNodes(ctx context.Context, pods []*corev1.Pod) map[st
 			_, err := g.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			gone[name] = apierrors.IsNotFound(err)
 		}
-		g.wake() // the next time it has to be looked at
+		g.wake() // check it again in the next round
 	}
 	for name := range g.missing {
 		if !named[name] {
@@ -181,7 +181,8 @@ func (g *podCollector) goneNodes(ctx context.Context, pods []*corev1.Pod) map[st
 	return gone
 }
 
-// deleteAll deletes Pods at once. One that has not finished fails before, with a condition if there is one.
+// deleteAll deletes Pods without a grace period. A Pod that has not finished first gets the phase Failed, with a
+// condition if there is one.
 func (g *podCollector) deleteAll(ctx context.Context, pods []*corev1.Pod, condition func(*corev1.Pod) *corev1.PodCondition) {
 	var deleting sync.WaitGroup
 	for _, pod := range pods {

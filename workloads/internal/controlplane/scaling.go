@@ -15,7 +15,7 @@ import (
 	"k8s.io/metrics/pkg/client/external_metrics"
 )
 
-// autoscalerSync is how often the autoscaler looks at each of its objects.
+// autoscalerSync is the interval at which the autoscaler checks each HorizontalPodAutoscaler.
 const autoscalerSync = 15 * time.Second
 
 func autoscaler(b *builder) (runFunc, error) {

@@ -21,8 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 )
 
-// ReadSchedulerConfig reads a KubeSchedulerConfiguration, in YAML or JSON, as kube-scheduler reads the file of its
-// flag --config. Empty data is the default configuration.
+// ReadSchedulerConfig reads a KubeSchedulerConfiguration, in YAML or JSON, as kube-scheduler reads the file of its flag
+// --config. For empty data it returns the default configuration.
 func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error) {
 	if len(data) == 0 {
 		data = []byte(fmt.Sprintf(`{"apiVersion":%q,"kind":"KubeSchedulerConfiguration"}`, configv1.SchemeGroupVersion))
@@ -54,14 +54,15 @@ type Scheduler struct {
 	running sync.WaitGroup
 }
 
-// Scheduler makes a scheduler that shares the informers of the controllers. The configuration is one of [ReadSchedulerConfig].
+// Scheduler returns a scheduler that shares the informers of the controllers. The configuration is one of
+// [ReadSchedulerConfig].
 func (c *Controllers) Scheduler(configuration *config.KubeSchedulerConfiguration) *Scheduler {
 	user := asProgram(c.config.User(schedulerUser), schedulerName, "scheduler")
 	return &Scheduler{config: configuration, user: user, informers: c.informers, report: c.config.Report}
 }
 
-// Start implements world.Part. What the scheduler has seen when it runs is what the informers have now: one that begins with one of three
-// Nodes binds all Pods to it, or none.
+// Start implements world.Part. The scheduler starts with the current objects of the informers: if they had only one of
+// three Nodes, it would bind all Pods to it, or none.
 func (s *Scheduler) Start(ctx context.Context) (err error) {
 	ctx = withName(ctx, schedulerName, s.report)
 	if s.made, err = newScheduler(ctx, s.user, s.informers, s.config); err != nil {
@@ -74,7 +75,7 @@ func (s *Scheduler) Start(ctx context.Context) (err error) {
 		})
 	})
 	s.made.start(ctx)
-	s.informers.StartWithContext(ctx) // those that the scheduler alone needs
+	s.informers.StartWithContext(ctx) // those that only the scheduler needs
 	if err := s.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		return fmt.Errorf("waiting for the informers of the scheduler: %w", err)
 	}
@@ -95,7 +96,7 @@ func (s *Scheduler) Wait() {
 	s.made.shutdown()
 }
 
-// schedulers is a scheduler with all that it needs to run.
+// schedulers is a scheduler with its informers, Events and clock.
 type schedulers struct {
 	*scheduler.Scheduler
 	own       informers.SharedInformerFactory // of its pods
@@ -104,8 +105,8 @@ type schedulers struct {
 	construct context.CancelFunc
 }
 
-// newScheduler makes a scheduler. Its informers are those of the controllers, except for that of the pods, which
-// leaves out those that have finished.
+// newScheduler returns a scheduler. Its informers are those of the controllers, except that of pods, which leaves out
+// finished pods.
 func newScheduler(ctx context.Context, rest *rest.Config, shared informers.SharedInformerFactory, c *config.KubeSchedulerConfiguration) (*schedulers, error) {
 	client, err := newClient(rest)
 	if err != nil {
@@ -142,14 +143,14 @@ func newScheduler(ctx context.Context, rest *rest.Config, shared informers.Share
 	return s, nil
 }
 
-// start starts the informers that are the scheduler's alone.
+// start starts the scheduler's own informers.
 func (s *schedulers) start(ctx context.Context) {
 	s.own.StartWithContext(ctx)
 	s.dynamic.Start(ctx.Done())
 }
 
-// sync waits until the scheduler has seen all objects. Then it ends what the scheduler's constructor has started:
-// recorders of metrics, which would wake each second.
+// sync waits until the scheduler has seen all objects. Then it ends the recorders of metrics that the scheduler's
+// constructor has started, which would wake each second.
 func (s *schedulers) sync(ctx context.Context) error {
 	defer s.construct()
 	s.own.WaitForCacheSync(ctx.Done())

@@ -22,9 +22,9 @@ import (
 	"k8s.io/kubernetes/pkg/controller/certificates/authority"
 )
 
-// requestSigner signs approved CertificateSigningRequests. It is upstream's controller with a handler of ours:
-// upstream's handlers read their authority from files, and follow them by inotify and a ticker. Upstream runs one controller
-// for each signer, because each can have another authority.
+// requestSigner signs approved CertificateSigningRequests. It is upstream's controller with a handler of ours, because
+// upstream's handlers read their authority from files, and watch them by inotify and a ticker. Upstream runs one
+// controller for each signer, because each can have another authority.
 func requestSigner(b *builder) (runFunc, error) {
 	client, err := b.client("certificate-controller")
 	if err != nil {
@@ -39,8 +39,8 @@ func requestSigner(b *builder) (runFunc, error) {
 	return func(ctx context.Context) { c.Run(ctx, 5) }, nil
 }
 
-// signers are the signers of kube-controller-manager, each with what a request for it has to be. The fourth one,
-// kubernetes.io/legacy-unknown, is missing: no version that is served allows a request for it.
+// signers are the signers of kube-controller-manager, each with a function that checks its requests. The fourth one,
+// kubernetes.io/legacy-unknown, is missing, because no served version allows a request for it.
 var signers = map[string]func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error{
 	certificatesv1.KubeletServingSignerName: func(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 		return certificateshelper.ValidateKubeletServingCSR(r, sets.NewString(asStrings(usages)...))
@@ -79,11 +79,13 @@ func validateClientUsages(usages []certificatesv1.KeyUsage) error {
 type signer struct {
 	client    kubernetes.Interface
 	authority authority.CertificateAuthority
-	// serialNumber is an attribute of the subject of client certificates: clusters of one process have the same authority.
+	// serialNumber is an attribute of the subject of client certificates, because the clusters of one process have the
+	// same authority.
 	serialNumber string
 }
 
-// sync signs a request if it is approved and for one of the signers, or writes why it cannot be signed.
+// sync signs a request that is approved and for one of the signers. If it cannot be signed, sync adds the condition
+// Failed.
 func (s *signer) sync(ctx context.Context, request *certificatesv1.CertificateSigningRequest) error {
 	validate, ours := signers[request.Spec.SignerName]
 	if !ours || !certificates.IsCertificateRequestApproved(request) || certificates.HasTrueCondition(request, certificatesv1.CertificateFailed) {
@@ -104,7 +106,7 @@ func (s *signer) sync(ctx context.Context, request *certificatesv1.CertificateSi
 	return err
 }
 
-// The lifetimes of certificates, as upstream's handlers have them. The longest one is kube-controller-manager's default.
+// The lifetimes of certificates, as in upstream's handlers. longest is kube-controller-manager's default.
 const (
 	longest  = 365 * 24 * time.Hour
 	shortest = 10 * time.Minute

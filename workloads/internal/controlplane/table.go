@@ -18,7 +18,7 @@ type row struct {
 	new  func(*builder) (runFunc, error)
 }
 
-// table has all controllers, a group of them for each file.
+// table has all controllers, grouped by file.
 var table = []row{
 	// apps.go
 	{"deployment-controller", deployments},
@@ -68,8 +68,8 @@ var table = []row{
 	{"legacy-serviceaccount-token-cleaner-controller", tokenCleaner},
 }
 
-// gates has the feature gates without which kube-controller-manager does not run a controller. In older versions some are off, and
-// the kinds that the controller follows are not served.
+// gates has the feature gates without which kube-controller-manager does not run a controller. In older versions some
+// are off, and the kinds of the controller are not served.
 var gates = map[string][]featuregate.Feature{
 	"volumeattributesclass-protection-controller": {features.VolumeAttributesClass},
 	"resourceclaim-controller":                    {features.DynamicResourceAllocation},
@@ -77,7 +77,7 @@ var gates = map[string][]featuregate.Feature{
 	"podcertificaterequest-cleaner-controller":    {features.PodCertificateRequest},
 }
 
-// isOff reports whether a feature gate turns a controller off.
+// isOff reports whether feature gates turn a controller off.
 func isOff(name string) bool {
 	return slices.ContainsFunc(gates[name], func(gate featuregate.Feature) bool { return !utilfeature.DefaultFeatureGate.Enabled(gate) })
 }
@@ -91,7 +91,7 @@ func Names() []string {
 	return names
 }
 
-// Missing are the controllers of kube-controller-manager that do not run here, and why.
+// Missing has the controllers of kube-controller-manager that do not run here, and the reasons.
 var Missing = map[string]string{
 	"bootstrap-signer-controller": "kube-controller-manager runs it only if it is named",
 	"token-cleaner-controller":    "kube-controller-manager runs it only if it is named",

@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ServeSecure serves connections of anybody over TLS, as port 10250 of a node, until Close. Users have tokens, and need permissions for
-// the subresources of the Node; the API server is asked about both by the client of the kubelet. Its error is about the listener.
+// ServeSecure serves connections of any client over TLS, as port 10250 of a node does, until Close. Users have tokens,
+// and need permissions for the subresources of the Node; it reviews both at the API server with the kubelet's client. It
+// returns an error of the listener.
 func (s *Server) ServeSecure(l net.Listener, config *tls.Config, client func() (kubernetes.Interface, error)) error {
 	s.secure.TLSConfig, s.secure.BaseContext, s.secure.ErrorLog = config, s.http.BaseContext, log.New(io.Discard, "", 0)
 	s.secure.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -44,7 +45,7 @@ func (s *Server) ServeSecure(l net.Listener, config *tls.Config, client func() (
 	return nil
 }
 
-// refuse answers with a text of the kubelet's.
+// refuse answers with an error of the kubelet.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, text) // the client may have gone
@@ -64,7 +65,8 @@ func authenticate(req *http.Request, client kubernetes.Interface) (*authenticati
 	return &review.Status.User, true
 }
 
-// authorize returns 200 if the user may send the request, for which one of the subresources is enough, and otherwise the code and the text of the answer.
+// authorize returns 200 if the user may send the request, for which the permission for one of the subresources is
+// enough. Otherwise it returns the code and the text of the response.
 func authorize(req *http.Request, client kubernetes.Interface, u *authenticationv1.UserInfo, node string) (code int, why string) {
 	verb := map[string]string{
 		http.MethodPost: "create", http.MethodGet: "get", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
@@ -97,7 +99,8 @@ func review(ctx context.Context, client kubernetes.Interface, spec authorization
 	return answer.Status.Allowed, nil
 }
 
-// subresourcesOf returns the subresources of the Node of which a path needs one, in the order in which they are checked.
+// subresourcesOf returns the subresources of the Node for a path, in the order in which they are checked. The permission
+// for one is enough.
 func subresourcesOf(path string) (subresources []string) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if fine, ok := map[string]string{"pods": "pods", "runningpods": "pods", "healthz": "healthz", "configz": "configz"}[first]; ok {

@@ -13,13 +13,13 @@ import (
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 )
 
-// The labels of series of cadvisor.
+// The labels of cadvisor's series.
 var (
 	machineLabels   = []string{"machine_id", "system_uuid", "boot_id"}
 	containerLabels = []string{"id", "name", "image", "pod", "namespace", "container"}
 )
 
-// The metrics of /metrics/cadvisor: those whose values are known here.
+// The metrics of /metrics/cadvisor whose values are known here.
 var (
 	machineCores   = prometheus.NewDesc("machine_cpu_cores", "Number of logical CPU cores.", machineLabels, nil)
 	machineMemory  = prometheus.NewDesc("machine_memory_bytes", "Amount of memory installed on the machine.", machineLabels, nil)
@@ -40,7 +40,7 @@ func containerDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, containerLabels, nil)
 }
 
-// cadvisorMetrics returns the handler of /metrics/cadvisor, with the figures of /stats/summary.
+// cadvisorMetrics returns the handler of /metrics/cadvisor, with the values of /stats/summary.
 func cadvisorMetrics(node Node) http.Handler {
 	registry := metrics.NewKubeRegistry()
 	registry.RawMustRegister(cadvisor{node})
@@ -88,7 +88,7 @@ func (c cadvisor) Collect(to chan<- prometheus.Metric) {
 		p := &summary.Pods[i]
 		pod := c.node.Pod(p.PodRef.Namespace, p.PodRef.Name)
 		if pod == nil {
-			continue // it has gone meanwhile
+			continue // it was deleted meanwhile
 		}
 		group := cgroupOf(pod)
 		use(p.CPU, p.Memory, []string{group, "", "", pod.Name, pod.Namespace, ""})
@@ -107,7 +107,7 @@ func (c cadvisor) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// cpuPeriod is the period of the quotas of kubelets, in microseconds.
+// cpuPeriod is the period of a kubelet's CPU quotas, in microseconds.
 const cpuPeriod = 100_000
 
 // limits collects the resources of a container.
@@ -140,7 +140,7 @@ func cgroupOf(pod *corev1.Pod) string {
 	return group + "/" + prefix + "-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"
 }
 
-// statusOf returns the status of a container of a pod, or nil.
+// statusOf returns the status of a container of a pod; nil: there is none.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {

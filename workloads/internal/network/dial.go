@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// connectTimeout is how long Linux tries to connect to an address that does not answer.
+	// connectTimeout is the time after which Linux gives up connecting to an address that does not answer.
 	connectTimeout = 127 * time.Second
-	// neighborTimeout is how long Linux looks for a neighbor that does not exist.
+	// neighborTimeout is the time after which Linux gives up looking for a neighbor.
 	neighborTimeout = 3 * time.Second
 )
 
@@ -58,7 +58,7 @@ func (p *Process) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, first
 }
 
-// open connects to one address, which it also returns as errors show it.
+// open connects to one address. It also returns the address for errors.
 func (p *Process) open(ctx context.Context, protocol string, to netip.AddrPort) (net.Conn, net.Addr, error) {
 	if protocol == "udp" {
 		c, err := p.dialPacket(to)
@@ -111,7 +111,7 @@ func (p *Process) connect(ctx context.Context, to netip.AddrPort) (*conn, error)
 	}
 }
 
-// wait waits until the time has passed, the context is done or the process ends; the last two are errors.
+// wait waits for a duration. It returns an error if the context is done or the process ends before.
 func (p *Process) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

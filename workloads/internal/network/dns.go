@@ -13,16 +13,16 @@ import (
 
 const (
 	dnsPort = 53
-	// ttl is how many seconds an answer may be kept: as CoreDNS is configured by kubeadm.
+	// ttl is the TTL of answers in seconds, as in kubeadm's configuration of CoreDNS.
 	ttl = 30
-	// dnsIdleTimeout is how long the DNS waits for the next question of a connection, as CoreDNS does.
+	// dnsIdleTimeout is the time that the DNS waits for the next question on a connection, as CoreDNS does.
 	dnsIdleTimeout = 10 * time.Second
-	// plainSize is the longest message over UDP, unless the question allows a longer one.
+	// plainSize is the maximal size of a message over UDP, unless the question allows a larger one.
 	plainSize = 512
 )
 
-// listenDNS has questions at port 53 of the cluster's DNS answered as CoreDNS does, unless a Service has the address: over UDP in the goroutine that
-// asks, and over TCP in one for each connection.
+// listenDNS answers questions at port 53 of the cluster's DNS as CoreDNS does, unless a Service has the address: over
+// UDP in the goroutine that asks, and over TCP in one for each connection.
 func (n *Network) listenDNS() error {
 	n.dns = n.newProcess(n.newStack("", n.config.DNS), resolver{network: n})
 	address := netip.AddrPortFrom(n.config.DNS, dnsPort).String()
@@ -71,7 +71,8 @@ func (n *Network) serveDNS(c *conn) {
 	}
 }
 
-// answer returns the answer to a message, of limited size unless the message allows more; nil: there is none.
+// answer returns the answer to a message; nil: there is none. The answer has at most size bytes, unless the message
+// allows more.
 func (n *Network) answer(message []byte, size int) []byte {
 	var parser dnsmessage.Parser
 	header, err := parser.Start(message)
@@ -105,7 +106,7 @@ func (n *Network) answer(message []byte, size int) []byte {
 	return pack(reply, size)
 }
 
-// pack returns a message of limited size: the records that do not fit are left out, and the message says so.
+// pack encodes a message in at most size bytes. If it leaves records out, it marks the message as truncated.
 func pack(m dnsmessage.Message, size int) []byte {
 	for {
 		packed, err := m.Pack()
@@ -128,7 +129,8 @@ func pack(m dnsmessage.Message, size int) []byte {
 	}
 }
 
-// resolve writes the records that answer a question, as CoreDNS does with the configuration of kubeadm. Names outside of the cluster do not exist.
+// resolve adds the records that answer a question, as CoreDNS does with kubeadm's configuration. Names outside of the
+// cluster do not exist.
 func (n *Network) resolve(reply *dnsmessage.Message, q dnsmessage.Question) {
 	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	exists, inside := false, inDomain(name, domain)
@@ -147,7 +149,7 @@ func (n *Network) resolve(reply *dnsmessage.Message, q dnsmessage.Question) {
 	if !exists {
 		reply.RCode = dnsmessage.RCodeNameError
 	}
-	// What the cluster does not know, CoreDNS asks another server for.
+	// CoreDNS forwards other names to another server.
 	reply.Authoritative = inside || exists
 	reply.RecursionAvailable = !reply.Authoritative
 	if inside && len(reply.Answers) == 0 {
@@ -155,7 +157,7 @@ func (n *Network) resolve(reply *dnsmessage.Message, q dnsmessage.Question) {
 	}
 }
 
-// resolveInDomain writes the records of a name in the domain of the cluster, and reports whether it exists.
+// resolveInDomain adds the records of a name in the domain of the cluster, and reports whether it exists.
 func (n *Network) resolveInDomain(reply *dnsmessage.Message, q dnsmessage.Question, name string) (exists bool) {
 	entries, exists := n.entries(name)
 	switch {
@@ -179,7 +181,7 @@ func (n *Network) resolveInDomain(reply *dnsmessage.Message, q dnsmessage.Questi
 	return exists
 }
 
-// addressRecords returns the records of a name that are of a type, A or AAAA, after those of the names that it stands for.
+// addressRecords returns the records of a type, A or AAAA, of a name, after the CNAME records that lead to them.
 func (n *Network) addressRecords(owner dnsmessage.Name, name string, t dnsmessage.Type, aliases int) (records []dnsmessage.Resource) {
 	entries, _ := n.entries(name)
 	var seen []netip.Addr
@@ -242,7 +244,7 @@ func cname(owner dnsmessage.Name, target string) dnsmessage.Resource {
 	return record(owner, dnsmessage.TypeCNAME, &dnsmessage.CNAMEResource{CNAME: nameOf(target)})
 }
 
-// soa returns the record about the domain of the cluster. Its serial number is the time, so that it grows.
+// soa returns the SOA record of the domain of the cluster. Its serial number is the time, so it grows.
 func soa() dnsmessage.Resource {
 	return record(nameOf(domain), dnsmessage.TypeSOA, &dnsmessage.SOAResource{
 		NS: nameOf(nameserver), MBox: nameOf("hostmaster." + domain), Serial: uint32(time.Now().Unix()),
@@ -250,13 +252,13 @@ func soa() dnsmessage.Resource {
 	})
 }
 
-// nameOf returns a name without a dot at its end in the form of the library. One that is too long cannot be packed.
+// nameOf returns a name without a final dot in the type of package dnsmessage. Packing it fails if it is too long.
 func nameOf(name string) dnsmessage.Name {
 	n, _ := dnsmessage.NewName(name + ".")
 	return n
 }
 
-// reversed returns the address that a name of in-addr.arpa or ip6.arpa stands for; the zero value: none.
+// reversed returns the address of a name in in-addr.arpa or ip6.arpa; the zero value: none.
 func reversed(name string) netip.Addr {
 	text, v4 := strings.CutSuffix(name, ".in-addr.arpa")
 	parts := strings.Split(text, ".")

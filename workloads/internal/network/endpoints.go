@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// byService is the name of an index of EndpointSlices: by the key of their Service.
+// byService is the name of the index of EndpointSlices by the key of their Service.
 const byService = "fakecluster.io/service"
 
 func serviceOf(object any) ([]string, error) {
@@ -22,7 +22,7 @@ func serviceOf(object any) ([]string, error) {
 	return []string{slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]}, nil
 }
 
-// byEndpoint is the name of an index of EndpointSlices of Services: by the addresses of their endpoints.
+// byEndpoint is the name of the index of EndpointSlices of Services by the addresses of their endpoints.
 const byEndpoint = "fakecluster.io/endpoint"
 
 func endpointsOf(object any) (keys []string, err error) {
@@ -36,12 +36,12 @@ func endpointsOf(object any) (keys []string, err error) {
 	return keys, nil
 }
 
-// slicesOf returns the EndpointSlices of a Service, by name.
+// slicesOf returns the EndpointSlices of a Service, in the order of their names.
 func (n *Network) slicesOf(namespace, service string) []*discoveryv1.EndpointSlice {
 	return n.slicesBy(byService, namespace+"/"+service)
 }
 
-// slicesBy returns the EndpointSlices with a key of an index, by name.
+// slicesBy returns the EndpointSlices with a key of an index, in the order of their names.
 func (n *Network) slicesBy(index, key string) []*discoveryv1.EndpointSlice {
 	objects, _ := n.slices.ByIndex(index, key)
 	found := make([]*discoveryv1.EndpointSlice, 0, len(objects))
@@ -54,8 +54,8 @@ func (n *Network) slicesBy(index, key string) []*discoveryv1.EndpointSlice {
 	return found
 }
 
-// usable returns the endpoints that may answer a connection, as kube-proxy chooses them: those that are ready, or, if there
-// are none, those that still serve while they terminate.
+// usable returns the endpoints that may answer a connection, as kube-proxy chooses them: the ready ones, or, if there
+// are none, those that are serving and terminating.
 func (n *Network) usable(t target) []netip.AddrPort {
 	var terminating []netip.AddrPort
 	var ready []hinted
@@ -96,7 +96,7 @@ func (n *Network) usable(t target) []netip.AddrPort {
 	return slices.Compact(found)
 }
 
-// hinted is an endpoint with what its EndpointSlice says about its clients.
+// hinted is an endpoint with the hints of its EndpointSlice.
 type hinted struct {
 	address netip.AddrPort
 	hints   *discoveryv1.EndpointHints
@@ -118,7 +118,8 @@ func (e hinted) forZone(zone string) (matches, has bool) {
 	return slices.Contains(e.hints.ForZones, discoveryv1.ForZone{Name: zone}), len(e.hints.ForZones) > 0
 }
 
-// near returns the endpoints with hints for the Node of the client, or for its zone. It returns all of them unless each endpoint has such hints.
+// near returns the endpoints with hints for the Node of the client, or for its zone. It returns all endpoints if any
+// lacks such hints.
 func (n *Network) near(t target, ready []hinted) []hinted {
 	if t.local != nil || t.proxy == "" {
 		return ready
@@ -181,7 +182,7 @@ func (n *Network) Servers(namespace, service string, port int32) []Server {
 	return servers
 }
 
-// declaring returns the container of a pod that declares a port, or nil.
+// declaring returns the container of a pod that declares a port; nil: there is none.
 func declaring(pod *corev1.Pod, port uint16) *corev1.Container {
 	for i, c := range pod.Spec.Containers {
 		if slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == int32(port) }) {

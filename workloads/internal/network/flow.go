@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// How long Linux remembers a flow of packets without an answer, and with one: net.netfilter.nf_conntrack_udp_timeout and
+// The timeouts of Linux for flows of packets without and with an answer: net.netfilter.nf_conntrack_udp_timeout and
 // nf_conntrack_udp_timeout_stream.
 const (
 	flowTimeout     = 30 * time.Second
 	answeredTimeout = 120 * time.Second
 )
 
-// flow is what the kernel remembers about packets from a socket to an address, so that they lead to one endpoint of a Service, and its
-// answers come from that address. The lock of the network guards it.
+// flow is a conntrack entry for packets from a socket to an address: all go to one endpoint of a Service, and its
+// answers come from the dialed address. The lock of the network guards it.
 type flow struct {
 	client      *packetConn
-	dialed      netip.AddrPort // where the client sends to
+	dialed      netip.AddrPort // the address to which the client sends
 	local, from netip.AddrPort // the addresses that the server sees
 	last        time.Time
 	answered    bool
@@ -30,10 +30,10 @@ func (f *flow) over(now time.Time) bool {
 	return now.Sub(f.last) >= flowTimeout
 }
 
-// ends are the addresses of a packet as the server of a flow sends it.
+// ends are the addresses of a packet from the server of a flow.
 type ends struct{ from, to netip.AddrPort }
 
-// send sends a packet. An error is a syscall.Errno that the caller sees at once.
+// send sends a packet. Its error is a syscall.Errno for the caller.
 func (n *Network) send(c *packetConn, to netip.AddrPort, data []byte) error {
 	if to.Addr().IsUnspecified() {
 		to = netip.AddrPortFrom(loopback, to.Port())
@@ -47,10 +47,10 @@ func (n *Network) send(c *packetConn, to netip.AddrPort, data []byte) error {
 	case err == nil:
 		receiver.receive(packet{from, append([]byte(nil), data...)})
 	}
-	return nil // on the way, a packet is lost without a word
+	return nil // a packet that is lost on the way is no error
 }
 
-// flow returns who gets a packet, and from which address.
+// flow returns the receiver of a packet, and the address from which it comes.
 func (n *Network) flow(c *packetConn, to netip.AddrPort) (*packetConn, netip.AddrPort, error) {
 	now := time.Now()
 	n.mu.Lock()
@@ -83,8 +83,8 @@ func (n *Network) flow(c *packetConn, to netip.AddrPort) (*packetConn, netip.Add
 	return nil, netip.AddrPort{}, syscall.ECONNREFUSED
 }
 
-// newFlow remembers a flow, in the place of those of the socket that are over. If the server has one from the same address already, the
-// port is another one. The caller holds the lock.
+// newFlow adds a flow, and removes those of the socket that are over. If the server already has one from the same
+// address, the new one gets another port. The caller holds the lock.
 func (n *Network) newFlow(c *packetConn, to netip.AddrPort, r lead, now time.Time) *flow {
 	for dialed, f := range c.flows {
 		if dialed == to || f.over(now) {
@@ -104,13 +104,13 @@ func (n *Network) newFlow(c *packetConn, to netip.AddrPort, r lead, now time.Tim
 	return f
 }
 
-// forgetFlow forgets a flow. The caller holds the lock.
+// forgetFlow removes a flow. The caller holds the lock.
 func (n *Network) forgetFlow(f *flow) {
 	delete(f.client.flows, f.dialed)
 	delete(n.flows, ends{f.local, f.from})
 }
 
-// forgetFlows forgets the flows that a socket has begun.
+// forgetFlows removes the flows that a socket has begun.
 func (n *Network) forgetFlows(c *packetConn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,8 +119,8 @@ func (n *Network) forgetFlows(c *packetConn) {
 	}
 }
 
-// receiver returns the socket that gets a packet for an address of the stack, or nil. One whose peer has sent it comes first. The
-// caller holds the lock of the network.
+// receiver returns the socket that receives a packet for an address of the stack; nil: there is none. A socket whose
+// peer is the sender comes first. The caller holds the lock of the network.
 func (s *stack) receiver(local, from netip.AddrPort) *packetConn {
 	var found *packetConn
 	for _, b := range s.packets[local.Port()] {

@@ -21,14 +21,15 @@ const (
 	proxyStatusPort = 10249 // on loopback
 )
 
-// proxyIdleTimeout is how long a connection to kube-proxy waits for a request.
+// proxyIdleTimeout is the time that a connection to kube-proxy waits for a request.
 const proxyIdleTimeout = time.Minute
 
 // healthPort is the key of Services in the index byAddress for their healthCheckNodePort.
 func healthPort(port int32) string { return "health port " + strconv.Itoa(int(port)) }
 
-// proxyAt returns who answers at a port of kube-proxy, for a client on a stack that finds nobody else there; nil: nobody does. kube-proxy does not run: what it says
-// follows from the Node, the Services and the EndpointSlices. The caller holds the lock.
+// proxyAt returns the listener at a port of kube-proxy, for a client on a stack that finds no other listener; nil: there
+// is none. kube-proxy does not run: its responses are computed from the Node, the Services and the EndpointSlices. The
+// caller holds the lock.
 func (n *Network) proxyAt(s *stack, to netip.AddrPort) *listener {
 	node := n.nodeAt(to.Addr())
 	if to.Addr().IsLoopback() && s.node != "" && s == n.nodeStacks[s.node] {
@@ -76,7 +77,7 @@ func (n *Network) serveProxy(c *conn, handler http.Handler) {
 	_ = server.Serve(&oneConnection{conn: c, ended: ended})
 }
 
-// oneConnection is a listener with one connection. It is closed when that has ended.
+// oneConnection is a listener with one connection. It closes when the connection has ended.
 type oneConnection struct {
 	conn  *conn
 	taken bool
@@ -99,7 +100,7 @@ func (l *oneConnection) Close() error { return nil }
 // Addr implements net.Listener.
 func (l *oneConnection) Addr() net.Addr { return l.conn.LocalAddr() }
 
-// proxyHealth answers /healthz, which fails on a node that an autoscaler is about to remove, and /livez.
+// proxyHealth serves /livez, and /healthz, which fails on a node that an autoscaler is about to remove.
 func proxyHealth(node *corev1.Node) http.Handler {
 	eligible := node.DeletionTimestamp == nil &&
 		!slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "ToBeDeletedByClusterAutoscaler" })
@@ -126,7 +127,7 @@ func proxyHealth(node *corev1.Node) http.Handler {
 	return mux
 }
 
-// proxyStatus answers what kube-proxy says on loopback: that it is well, and its mode.
+// proxyStatus serves /healthz and /proxyMode of kube-proxy on loopback.
 func proxyStatus() http.Handler {
 	mux := http.NewServeMux()
 	say := func(text string) http.HandlerFunc {
@@ -141,7 +142,7 @@ func proxyStatus() http.Handler {
 	return mux
 }
 
-// serviceHealth answers a load balancer that asks whether a node has ready endpoints of a Service.
+// serviceHealth tells a load balancer whether a node has ready endpoints of a Service.
 func (n *Network) serviceHealth(service *corev1.Service, node string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		endpoints := n.readyOn(service, node)
@@ -152,7 +153,7 @@ func (n *Network) serviceHealth(service *corev1.Service, node string) http.Handl
 	})
 }
 
-// readyOn returns how many ready endpoints of a Service are on a node.
+// readyOn returns the number of ready endpoints of a Service on a node.
 func (n *Network) readyOn(service *corev1.Service, node string) int {
 	found := map[string]bool{}
 	for _, slice := range n.slicesOf(service.Namespace, service.Name) {

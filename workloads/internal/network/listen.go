@@ -18,27 +18,27 @@ import (
 	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
-// backlog is how many connections wait for Accept, as net.core.somaxconn of Linux.
+// backlog is the maximum of connections that wait for Accept, as net.core.somaxconn of Linux.
 const backlog = 4096
 
-// acceptLimit is how long a connection waits for Accept. A real one waits without end, and so would the test.
+// acceptLimit is the time that a connection waits for Accept. A real one waits forever, and so would the test.
 const acceptLimit = time.Hour
 
-// errNotAccepted is what a client gets then.
+// errNotAccepted is the error of a client after acceptLimit.
 type errNotAccepted struct{}
 
 func (errNotAccepted) Error() string {
-	return fmt.Sprintf("the connection was not accepted for %v: the program that listens there has to call Accept, or http.Serve", acceptLimit)
+	return fmt.Sprintf("the connection was not accepted for %v: the program that listens there must call Accept, or http.Serve", acceptLimit)
 }
 
-// Unwrap makes it an error of the operating system for errors.Is.
+// Unwrap returns an error of the operating system, for errors.Is.
 func (errNotAccepted) Unwrap() error { return syscall.ETIMEDOUT }
 
-// listener is a port at which a process listens.
+// listener is a TCP listener of a process.
 type listener struct {
 	process *Process
-	local   netip.AddrPort // an unspecified address stands for all of the pod
-	handle  func(*conn)    // gets connections in the place of Accept, while the lock is held; nil: they wait for Accept
+	local   netip.AddrPort // an unspecified address means all of the pod
+	handle  func(*conn)    // gets connections instead of Accept, with the lock held; nil: they wait for Accept
 
 	mu       sync.Mutex
 	changed  *sync.Cond
@@ -47,8 +47,8 @@ type listener struct {
 	deadline pipe.Deadline
 }
 
-// Listen listens at a port of the pod, such as ":8443", "10.244.0.5:8443" or "127.0.0.1:0"; port 0 stands for a free one. The network
-// is tcp, tcp4 or tcp6. Addresses of loopback can be reached by the containers of the pod only. The listener is closed
+// Listen listens at a port of the pod, such as ":8443", "10.244.0.5:8443" or "127.0.0.1:0"; port 0 means a free port.
+// The network is tcp, tcp4 or tcp6. Only the containers of the pod can reach loopback addresses. The listener is closed
 // when the process ends. The errors are those of [net.Listen].
 func (p *Process) Listen(network, address string) (net.Listener, error) {
 	local, err := p.bindTo("tcp", network, address)
@@ -74,7 +74,7 @@ func (p *Process) Listen(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// bindTo returns the address that a program listens at, with a protocol.
+// bindTo returns the address at which a program listens with a protocol.
 func (p *Process) bindTo(protocol, network, address string) (local netip.AddrPort, err error) {
 	carried, err := protocolOf(network)
 	if err != nil {
@@ -113,7 +113,7 @@ func protocolOf(network string) (string, error) {
 	case "udp", "udp4", "udp6":
 		return "udp", nil
 	case "unix", "unixgram", "unixpacket":
-		return "", errors.New("the network of pods in fakecluster carries tcp and udp only")
+		return "", errors.New("the network of pods in fakecluster supports tcp and udp only")
 	}
 	return "", net.UnknownNetworkError(network)
 }
@@ -126,7 +126,7 @@ func splitAddress(network, address string) (string, uint16, error) {
 	}
 	port, err := strconv.Atoi(name)
 	if err != nil {
-		// The C library's resolver has a channel of the process, which must not belong to a bubble.
+		// The C library's resolver uses a global channel, which must not belong to a bubble.
 		if port, err = (&net.Resolver{PreferGo: true}).LookupPort(context.Background(), network, name); err != nil {
 			return "", 0, err
 		}
@@ -142,7 +142,7 @@ type bound interface {
 	boundAt() netip.AddrPort
 }
 
-// ports are the ports of a protocol that are in use. The lock of the network guards them.
+// ports are the used ports of a protocol. The lock of the network guards them.
 type ports map[uint16][]bound
 
 // Socket is a port of a pod at which a program listens, or receives packets.
@@ -151,7 +151,7 @@ type Socket struct {
 	Local    netip.AddrPort
 }
 
-// Listening returns the ports of the pod that programs listen at, of all its containers, by protocol and port.
+// Listening returns the ports at which programs in the containers of the pod listen, by protocol and port.
 func (p *Process) Listening() []Socket {
 	p.network.mu.Lock()
 	defer p.network.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *Process) Listening() []Socket {
 	return found
 }
 
-// bind gives a socket its port at an address, in which port 0 is replaced by a free one.
+// bind binds a socket to an address. It replaces port 0 by a free one.
 func (s *stack) bind(in ports, b bound, local *netip.AddrPort) error {
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
@@ -209,7 +209,8 @@ func (s *stack) unbind(in ports, b bound) {
 	}
 }
 
-// listener returns who listens at an address of the stack, or nil. The caller holds the lock of the network.
+// listener returns the listener at an address of the stack; nil: there is none. The caller holds the lock of the
+// network.
 func (s *stack) listener(local netip.AddrPort) *listener {
 	for _, b := range s.listeners[local.Port()] {
 		if overlap(b.boundAt().Addr(), local.Addr()) {
@@ -219,10 +220,10 @@ func (s *stack) listener(local netip.AddrPort) *listener {
 	return nil
 }
 
-// The range of ports that Linux gives to clients.
+// The range of ephemeral ports of Linux.
 const firstPort, lastPort = 32768, 60999
 
-// freePort returns a port of a protocol that is not in use. The caller holds the lock of the network.
+// freePort returns a free port. The caller holds the lock of the network.
 func (s *stack) freePort(in ports) uint16 {
 	for range lastPort - firstPort {
 		port := uint16(firstPort + s.given%(lastPort-firstPort+1))
@@ -234,7 +235,7 @@ func (s *stack) freePort(in ports) uint16 {
 	return 0
 }
 
-// connect adds a connection to those that wait for Accept. It reports whether there was room, and whether the listener is open.
+// connect queues a connection for Accept. It reports whether there was room, and whether the listener is open.
 func (l *listener) connect(c *conn) (room, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +251,7 @@ func (l *listener) connect(c *conn) (room, open bool) {
 	return true, true
 }
 
-// waitingConn is a connection that waits for Accept, with what ends that.
+// waitingConn is a connection that waits for Accept, with the timer that ends the wait.
 type waitingConn struct {
 	conn  *conn
 	limit *time.Timer
@@ -327,7 +328,7 @@ func (l *listener) shut(bool) (open bool) {
 	return open
 }
 
-// SetDeadline ends Accept at a time, as that of *net.TCPListener.
+// SetDeadline ends Accept at a time, like *net.TCPListener.SetDeadline.
 func (l *listener) SetDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

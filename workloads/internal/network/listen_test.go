@@ -37,7 +37,7 @@ func TestListenFailsAsASocketDoes(t *testing.T) {
 		{"tcp", "web:80", "listen tcp: lookup web on 10.0.0.10:53: no such host", nil},
 		{"tpc", ":80", "listen tpc: unknown network tpc", nil},
 		{"udp", ":53", "listen udp: address :53: unexpected address type", nil},
-		{"unix", "/a", "listen unix: the network of pods in fakecluster carries tcp and udp only", nil},
+		{"unix", "/a", "listen unix: the network of pods in fakecluster supports tcp and udp only", nil},
 	} {
 		_, err := p.Listen(test.network, test.address)
 		fails(t, err, test.want, test.wrapped)
@@ -203,7 +203,7 @@ func TestAConnectionThatIsNotAcceptedEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = conns[1].Read(make([]byte, 1))
-		want := "read tcp " + conns[1].LocalAddr().String() + "->127.0.0.1:80: the connection was not accepted for 1h0m0s: the program that listens there has to call Accept, or http.Serve"
+		want := "read tcp " + conns[1].LocalAddr().String() + "->127.0.0.1:80: the connection was not accepted for 1h0m0s: the program that listens there must call Accept, or http.Serve"
 		fails(t, err, want, syscall.ETIMEDOUT)
 		if got := time.Since(began); got != time.Hour {
 			t.Errorf("it ends after %v", got)

@@ -10,22 +10,22 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Names are the files by which the containers of a pod find names.
+// Names are the files by which the containers of a pod resolve names.
 type Names struct {
 	Hosts string                // the content of /etc/hosts
-	DNS   *runtimeapi.DNSConfig // what /etc/resolv.conf has
+	DNS   *runtimeapi.DNSConfig // of /etc/resolv.conf
 }
 
-// maxAliases is how many ExternalNames in a row are followed, as by CoreDNS.
+// maxAliases is the maximal length of a chain of ExternalNames, as in CoreDNS.
 const maxAliases = 10
 
-// resolver looks names up as a pod does: in its hosts file, and in the DNS of the cluster.
+// resolver resolves names as a pod does: by its hosts file, and by the DNS of the cluster.
 type resolver struct {
 	network  *Network
 	hosts    map[string][]netip.Addr
-	searches []string // domains that a relative name is tried in
+	searches []string // domains for relative names
 	ndots    int      // a name with fewer dots is relative first
-	servers  []string // without that of the cluster, only names in hosts are found
+	servers  []string // without the DNS of the cluster, only names in hosts are found
 }
 
 // resolverOf returns the resolver of a pod.
@@ -91,7 +91,7 @@ func (r resolver) addresses(host string) ([]netip.Addr, error) {
 	return nil, r.noSuchHost(host)
 }
 
-// tries returns the full names that a name may stand for, in the order in which a pod tries them.
+// tries returns the full names of a name, in the order in which a pod tries them.
 func (r resolver) tries(name string) []string {
 	if !slices.Contains(r.servers, r.network.config.DNS.String()) {
 		return nil

@@ -18,7 +18,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Config is what New needs.
+// Config configures New.
 type Config struct {
 	// Informers are shared with other programs of the cluster. The caller starts them after New has returned.
 	Informers informers.SharedInformerFactory
@@ -60,13 +60,14 @@ type nodeAddress struct {
 	address  netip.AddrPort
 }
 
-// hostPort is the port of a container that a port of its node leads to.
+// hostPort is the port of a container to which a port of its node leads.
 type hostPort struct {
 	host *Host
 	port uint16
 }
 
-// stack is a network namespace: the addresses that a pod or a node has, and who listens at their ports. The lock of the network guards it.
+// stack is a network namespace: the addresses of a pod or a node, and the sockets at their ports. The lock of the
+// network guards it.
 type stack struct {
 	network   *Network
 	ips       []netip.Addr
@@ -84,7 +85,7 @@ var (
 	testAddress   = netip.AddrFrom4([4]byte{198, 51, 100, 1})
 )
 
-// New makes a network without hosts.
+// New returns a network without hosts.
 func New(config Config) (*Network, error) {
 	if !config.DNS.IsValid() {
 		config.DNS = netip.AddrFrom4([4]byte{10, 0, 0, 10})
@@ -118,7 +119,7 @@ func (n *Network) newStack(node string, ips ...netip.Addr) *stack {
 
 func (s *stack) has(ip netip.Addr) bool { return slices.Contains(s.ips, ip) }
 
-// source returns the address that a connection to another one comes from.
+// source returns the address from which a connection to another one comes.
 func (s *stack) source(to netip.Addr) netip.Addr {
 	if to.IsLoopback() {
 		return to
@@ -126,7 +127,7 @@ func (s *stack) source(to netip.Addr) netip.Addr {
 	return s.own(to)
 }
 
-// own returns an address of the stack, of the family of another one if there is one.
+// own returns an address of the stack, if possible of the family of another address.
 func (s *stack) own(to netip.Addr) netip.Addr {
 	for _, ip := range s.ips {
 		if ip.Is4() == to.Is4() {
@@ -136,19 +137,20 @@ func (s *stack) own(to netip.Addr) netip.Addr {
 	return s.ips[0]
 }
 
-// Dial connects the test to an address of the cluster: the IP of a pod, a node or a Service, or a name such as web.default.svc.
-// Names are those of pods in the namespace default. The errors are those of [net.Dialer.DialContext].
+// Dial connects the test to an address of the cluster: the IP of a pod, a node or a Service, or a name such as
+// web.default.svc. It resolves names like a pod in the namespace default. The errors are those of
+// [net.Dialer.DialContext].
 func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return n.test.Dial(ctx, network, address)
 }
 
-// ListenAPIServer listens at the port of the API server, which the Service kubernetes leads to.
+// ListenAPIServer listens at the port of the API server, to which the Service kubernetes leads.
 func (n *Network) ListenAPIServer() (net.Listener, error) {
 	return n.server.Listen("tcp", ":"+strconv.Itoa(serverPort))
 }
 
-// ListenKubelet listens for the API server at the kubelet of a node, and dial connects to it. Nobody else reaches the listener. end closes
-// it and its connections.
+// ListenKubelet returns a listener for the kubelet of a node. Only dial, which the API server uses, connects to it. end
+// closes it and its connections.
 func (n *Network) ListenKubelet() (l net.Listener, dial func(context.Context) (net.Conn, error), end func(), err error) {
 	p := n.newProcess(n.newStack("", loopback), resolver{network: n})
 	if l, err = p.Listen("tcp", net.JoinHostPort(loopback.String(), "0")); err != nil {
@@ -160,7 +162,7 @@ func (n *Network) ListenKubelet() (l net.Listener, dial func(context.Context) (n
 	return l, func(ctx context.Context) (net.Conn, error) { return p.Dial(ctx, "tcp", l.Addr().String()) }, p.Close, nil
 }
 
-// ListenNode listens at a port of a node for everybody on the network. end closes the listener and its connections.
+// ListenNode listens at a port of a node for all clients on the network. end closes the listener and its connections.
 func (n *Network) ListenNode(node string, ip netip.Addr, port int) (l net.Listener, end func(), err error) {
 	n.mu.Lock()
 	p := n.newProcess(n.nodeStack(node, ip), resolver{network: n})
@@ -175,7 +177,7 @@ func (n *Network) ListenNode(node string, ip netip.Addr, port int) (l net.Listen
 // serverPort is the port of the API server behind the Service kubernetes.
 const serverPort = 6443
 
-// HTTPClient returns a client of the test, as [Process.HTTPClient].
+// HTTPClient returns a client of the test: see [Process.HTTPClient].
 func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
 
 // Close ends all hosts, the connections of the test, and the DNS.
@@ -201,7 +203,7 @@ func (n *Network) Close() {
 	n.serving.Wait()
 }
 
-// Host is a pod on the network. Its own Process is for what belongs to no container.
+// Host is a pod on the network. Its own Process has the sockets that belong to no container.
 type Host struct {
 	*Process
 	pod  *corev1.Pod
@@ -212,7 +214,7 @@ type Host struct {
 	ended     bool
 }
 
-// AddHost adds a pod when its sandbox starts, with at least one address. A pod of the network of its node has the address of the
+// AddHost adds a pod when its sandbox starts, with at least one address. A pod with hostNetwork has the address of its
 // node. The host ports of the pod's containers lead to it.
 func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string, names Names) *Host {
 	h := &Host{pod: pod, node: parse(nodeIP)}
@@ -237,7 +239,7 @@ func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string, names Na
 	return h
 }
 
-// noAddress is the address of a node that does not have one in its status. Nothing can be reached there.
+// noAddress is the address of a node without one in its status. Nothing can be reached there.
 var noAddress = netip.AddrFrom4([4]byte{169, 254, 0, 1})
 
 func parse(ip string) netip.Addr {
@@ -260,7 +262,7 @@ func (n *Network) nodeStack(name string, ip netip.Addr) *stack {
 	return s
 }
 
-// openPorts makes the host ports of the containers lead to them. The caller holds the lock.
+// openPorts opens the host ports of the containers. The caller holds the lock.
 func (n *Network) openPorts(h *Host) {
 	if h.pod.Spec.HostNetwork {
 		return
@@ -285,7 +287,7 @@ func (n *Network) openPorts(h *Host) {
 	}
 }
 
-// HostAt returns the pod that has an address of its own, or nil.
+// HostAt returns the pod with an address, if it is not that of its node; nil: there is none.
 func (n *Network) HostAt(ip string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -312,8 +314,8 @@ func (h *Host) NewProcess() *Process {
 	return p
 }
 
-// Close removes the pod from the network when its sandbox stops. Its connections are reset, and its addresses are free. Further calls do
-// nothing.
+// Close removes the pod from the network when its sandbox stops. It resets its connections, and frees its addresses.
+// Further calls do nothing.
 func (h *Host) Close() {
 	h.mu.Lock()
 	processes := h.processes

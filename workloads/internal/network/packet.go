@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// receiveBuffer is how many bytes wait to be read, as net.core.rmem_default of Linux. What comes then is dropped.
+	// receiveBuffer is the maximum of bytes that wait to be read, as net.core.rmem_default of Linux. Further packets are
+	// dropped.
 	receiveBuffer = 212992
-	// longestPacket is the longest payload of UDP over IPv4.
+	// longestPacket is the maximal payload of UDP over IPv4.
 	longestPacket = 65507
 )
 
-// packet is a payload and where it comes from.
+// packet is a payload and its sender.
 type packet struct {
 	from netip.AddrPort
 	data []byte
 }
 
-// packetConn is a socket for UDP. It implements net.PacketConn, and, as a *net.UDPConn, net.Conn for the peer of Dial.
+// packetConn is a UDP socket. Like *net.UDPConn it implements net.PacketConn, and net.Conn for the peer of Dial.
 type packetConn struct {
 	process *Process
 	local   netip.AddrPort // an unspecified address stands for all of the pod
 	remote  netip.AddrPort // the peer of Dial; the zero value: it has none
-	handle  func(packet)   // gets packets in the goroutine that sends them; nil: they wait to be read
+	handle  func(packet)   // gets packets in the sender's goroutine; nil: they wait to be read
 
 	// flows are those that the socket has begun, by the address that it sends to. The lock of the network guards them.
 	flows map[netip.AddrPort]*flow
@@ -44,8 +45,9 @@ type packetConn struct {
 	deadline pipe.Deadline
 }
 
-// ListenPacket opens a UDP port of the pod, such as ":53", "10.244.0.5:53" or "127.0.0.1:0"; port 0 stands for a free one. The network
-// is udp, udp4 or udp6. The port is closed when the process ends. The errors are those of [net.ListenPacket].
+// ListenPacket opens a UDP port of the pod, such as ":53", "10.244.0.5:53" or "127.0.0.1:0"; port 0 means a free port.
+// The network is udp, udp4 or udp6. The port is closed when the process ends. The errors are those of
+// [net.ListenPacket].
 func (p *Process) ListenPacket(network, address string) (net.PacketConn, error) {
 	local, err := p.bindTo("udp", network, address)
 	if err != nil {
@@ -91,7 +93,7 @@ func (p *Process) newPacketConn(local, remote netip.AddrPort) (*packetConn, erro
 
 func (c *packetConn) boundAt() netip.AddrPort { return c.local }
 
-// receive adds a packet to those that wait to be read.
+// receive queues a packet to be read.
 func (c *packetConn) receive(p packet) {
 	if c.handle != nil {
 		c.handle(p)
@@ -106,7 +108,7 @@ func (c *packetConn) receive(p packet) {
 	c.changed.Broadcast()
 }
 
-// fail has the next call return an error, as an ICMP message does. It concerns only sockets with a peer.
+// fail makes the next call return an error, as an ICMP message does. It does nothing for a socket without a peer.
 func (c *packetConn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +141,7 @@ func (c *packetConn) next() (packet, error) {
 	}
 }
 
-// ReadFrom implements net.PacketConn. What does not fit into b is lost.
+// ReadFrom implements net.PacketConn. The part that does not fit into b is lost.
 func (c *packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	p, err := c.next()
 	if err != nil {
@@ -221,7 +223,7 @@ func (c *packetConn) shut(bool) (open bool) {
 // LocalAddr implements net.PacketConn and net.Conn.
 func (c *packetConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
 
-// RemoteAddr implements net.Conn. It is nil if the socket has no peer.
+// RemoteAddr implements net.Conn. It returns nil if the socket has no peer.
 func (c *packetConn) RemoteAddr() net.Addr {
 	if !c.remote.IsValid() {
 		return nil
@@ -246,7 +248,7 @@ func (c *packetConn) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline implements net.PacketConn and net.Conn. Writes do not wait.
 func (c *packetConn) SetWriteDeadline(time.Time) error { return nil }
 
-// wrap makes an error of package net.
+// wrap returns an error as package net returns it.
 func (c *packetConn) wrap(op, call string, to net.Addr, err error) error {
 	if err == nil {
 		return nil

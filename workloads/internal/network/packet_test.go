@@ -127,7 +127,7 @@ func TestErrorsOfPackets(t *testing.T) {
 			{"udp4", "127.0.0.1:53", "listen udp4 127.0.0.1:53: bind: address already in use", syscall.EADDRINUSE},
 			{"udp", "10.244.0.9:80", "listen udp 10.244.0.9:80: bind: cannot assign requested address", syscall.EADDRNOTAVAIL},
 			{"tcp", ":80", "listen tcp: address :80: unexpected address type", nil},
-			{"unixgram", "/a", "listen unixgram: the network of pods in fakecluster carries tcp and udp only", nil},
+			{"unixgram", "/a", "listen unixgram: the network of pods in fakecluster supports tcp and udp only", nil},
 		} {
 			_, err := pod.ListenPacket(test.network, test.address)
 			fails(t, err, test.want, test.wrapped)

@@ -25,9 +25,9 @@ import (
 	probehttp "k8s.io/kubernetes/pkg/probe/http"
 )
 
-// Probe runs a probe of a container once, from the node of the pod, as its kubelet does: an HTTP request, a TCP connection or a gRPC
-// health check. It takes at most the timeoutSeconds of the probe. The output is that of the kubelet's Events. A probe
-// that runs a command is an error.
+// Probe runs a probe of a container once, from the node of the pod, as its kubelet does: an HTTP request, a TCP
+// connection or a gRPC health check. It takes at most the timeoutSeconds of the probe. The output is that of the
+// kubelet's Events. It returns an error for an exec probe.
 func (h *Host) Probe(ctx context.Context, spec *corev1.Probe, container *corev1.Container) (probe.Result, string, error) {
 	from := h.network.kubelet(h.stack.node, h.node)
 	ip, timeout := h.stack.ips[0].String(), time.Duration(max(spec.TimeoutSeconds, 1))*time.Second
@@ -69,8 +69,8 @@ func (n *Network) kubelet(node string, ip netip.Addr) *Process {
 // probeClient is the client of a kubelet for one probe.
 type probeClient struct{ *http.Client }
 
-// Do sends the request. Its error for a context past its deadline is that of a client with a timeout. Such a client has a timer besides
-// the context, and in virtual time either may be first.
+// Do sends the request. After the deadline of the context, its error is that of a client with a Timeout. A real Timeout
+// would be a second timer, and in virtual time either might fire first.
 func (c probeClient) Do(req *http.Request) (*http.Response, error) {
 	resp, err := c.Client.Do(req)
 	if err != nil && errors.Is(req.Context().Err(), context.DeadlineExceeded) {
@@ -115,7 +115,7 @@ func (p *Process) probeTCP(ctx context.Context, address string, timeout time.Dur
 	return probe.Success, "", nil
 }
 
-// probeGRPC is made after k8s.io/kubernetes/pkg/probe/grpc, which dials a socket.
+// probeGRPC does the same as k8s.io/kubernetes/pkg/probe/grpc, which dials a socket.
 func (p *Process) probeGRPC(ctx context.Context, action *corev1.GRPCAction, ip string, timeout time.Duration) (probe.Result, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

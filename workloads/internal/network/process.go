@@ -13,7 +13,7 @@ type Process struct {
 	network *Network
 	stack   *stack
 	names   resolver
-	done    chan struct{} // closed with the process
+	done    chan struct{} // closed when the process ends
 
 	mu      sync.Mutex
 	closed  bool
@@ -31,8 +31,8 @@ func (n *Network) newProcess(s *stack, names resolver) *Process {
 	return &Process{network: n, stack: s, names: names, done: make(chan struct{}), sockets: map[socket]int{}}
 }
 
-// Close ends the process: its listeners and connections are closed as a kernel does it, and Dial returns. Peers read what was
-// written before. Further calls do nothing.
+// Close ends the process: its listeners and connections are closed as by a kernel, and Dial returns. Peers can read the
+// data written before. Further calls do nothing.
 func (p *Process) Close() { p.end(false) }
 
 // end closes the sockets. With reset, peers get ECONNRESET instead of io.EOF.
@@ -70,7 +70,7 @@ func (p *Process) isClosed() bool {
 	return p.closed
 }
 
-// remember adds a socket that has to be closed with the process. It returns false if the process has ended.
+// remember adds a socket to be closed when the process ends. It returns false if the process has ended.
 func (p *Process) remember(s socket) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,9 +89,9 @@ func (p *Process) forget(s socket) {
 	delete(p.sockets, s)
 }
 
-// HTTPClient returns a client whose connections go through the network, with HTTP/2 over TLS and without a proxy. Its Transport is an
-// *http.Transport of its own: set the TLSClientConfig before the first request. Its connections are closed with the process.
-// Each call makes another client; keep it.
+// HTTPClient returns a client whose connections go through the network, with HTTP/2 over TLS and without a proxy. Its
+// Transport is an *http.Transport of its own: set the TLSClientConfig before the first request. Its connections are
+// closed when the process ends. Each call returns a new client; keep it.
 func (p *Process) HTTPClient() *http.Client {
 	t := &http.Transport{
 		DialContext: p.Dial, ForceAttemptHTTP2: true,

@@ -15,20 +15,20 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// proxyName is the label of Services that another proxy than kube-proxy serves.
+// proxyName is the label of Services that a proxy other than kube-proxy serves.
 const proxyName = "service.kubernetes.io/service-proxy-name"
 
 const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
 
-// route is who answers at an address with TCP.
+// route is the route to a TCP listener.
 type route struct {
 	listener *listener
 	local    netip.AddrPort // the address that the server sees
-	from     netip.AddrPort // the address that the client has for the server
+	from     netip.AddrPort // the address of the server that the client sees
 	err      error          // syscall.Errno
 }
 
-// route returns who answers at an address, for a client on a stack.
+// route returns the route to an address, for a client on a stack.
 func (n *Network) route(s *stack, to netip.AddrPort) route {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,16 +47,16 @@ func (n *Network) route(s *stack, to netip.AddrPort) route {
 	return route{err: r.err}
 }
 
-// lead is where an address leads to.
+// lead is the destination of an address.
 type lead struct {
 	stack *stack
 	local netip.AddrPort // the address that the server sees
-	from  netip.Addr     // the address that the client has for the server
+	from  netip.Addr     // the address of the server that the client sees
 	err   error          // syscall.Errno
 }
 
-// lead returns where an address leads to, for a client on a stack. last is the endpoint of a Service that the client had before; the zero
-// value: any. The caller holds the lock.
+// lead returns the destination of an address, for a client on a stack. last is the former endpoint of the client for a
+// Service; the zero value: none. The caller holds the lock.
 func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, last netip.AddrPort) lead {
 	if to.Addr().IsUnspecified() {
 		to = netip.AddrPortFrom(loopback, to.Port())
@@ -99,8 +99,8 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 	return lead{stack: target, local: to, from: from}
 }
 
-// unreachable reports whether no network has an address, for a client on a stack with UDP. No endpoint of a Service gets its turn by that. The caller
-// holds the lock.
+// unreachable reports whether a UDP client on a stack cannot reach an address. It does not advance the choice of
+// endpoints. The caller holds the lock.
 func (n *Network) unreachable(s *stack, to netip.AddrPort) bool {
 	if _, found := n.serviceAt(s, to, udp); found {
 		return false
@@ -108,8 +108,8 @@ func (n *Network) unreachable(s *stack, to netip.AddrPort) bool {
 	return errors.Is(n.lead(s, to, udp, netip.AddrPort{}).err, syscall.ENETUNREACH)
 }
 
-// leadsToDNS reports whether the DNS answers in the place of the Service that has its address, because nobody listens at the endpoint of the
-// Service: a CoreDNS that runs no program. The caller holds the lock.
+// leadsToDNS reports whether the built-in DNS answers for the Service with its address, because nothing listens at the
+// endpoint of the Service, such as a CoreDNS pod without code. The caller holds the lock.
 func (n *Network) leadsToDNS(t target, to netip.AddrPort, protocol corev1.Protocol, endpoint netip.AddrPort) bool {
 	if to.Addr() != n.config.DNS || to.Port() != dnsPort || t.missing {
 		return false
@@ -137,7 +137,7 @@ func (n *Network) hostPortAt(s *stack, to netip.AddrPort, protocol corev1.Protoc
 // isNode reports whether an address is that of a Node.
 func (n *Network) isNode(ip netip.Addr) bool { return n.nodeAt(ip) != nil }
 
-// nodeAt returns the Node with an address, or nil.
+// nodeAt returns the Node with an address; nil: there is none.
 func (n *Network) nodeAt(ip netip.Addr) *corev1.Node {
 	nodes, _ := n.nodes.List(labels.Everything())
 	for _, node := range nodes {
@@ -150,12 +150,12 @@ func (n *Network) nodeAt(ip netip.Addr) *corev1.Node {
 	return nil
 }
 
-// target is the port of a Service that a client connects to.
+// target is the port of a Service to which a client connects.
 type target struct {
 	service *corev1.Service
 	port    *corev1.ServicePort
-	proxy   string     // the node that leads the client on; empty: it is outside of the cluster
-	local   *string    // the node whose endpoints answer only; nil: all do
+	proxy   string     // the node whose kube-proxy routes the client; empty: it is outside of the cluster
+	local   *string    // only endpoints on this node answer; nil: all do
 	hides   bool       // the endpoint sees the address of a node instead of the client's
 	node    netip.Addr // that address
 	family  corev1.IPFamily
@@ -208,20 +208,22 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort, protocol corev1.Protoco
 	return t, false
 }
 
-// byAddress is the name of an index of Services: by their addresses, their node ports, and the ports of their health checks.
+// byAddress is the name of the index of Services by their addresses, their node ports, and the ports of their health
+// checks.
 const byAddress = "fakecluster.io/address"
 
 func nodePort(port int32) string { return "node port " + strconv.Itoa(int(port)) }
 
-// isNotForProxy reports whether labels give a Service or an EndpointSlice to another proxy, or say that it is headless, so that kube-proxy does not see it.
+// isNotForProxy reports whether kube-proxy ignores a Service or an EndpointSlice by its labels, because it is for
+// another proxy or headless.
 func isNotForProxy(labels map[string]string) bool {
 	_, elsewhere := labels[proxyName]
 	_, headless := labels[corev1.IsHeadlessService]
 	return elsewhere || headless
 }
 
-// addressesOf returns where clients find a Service. One with a label that gives it to another proxy, or says that it is headless, is found nowhere, as
-// with kube-proxy.
+// addressesOf returns the addresses and ports of a Service for the index byAddress; none if kube-proxy ignores the
+// Service.
 func addressesOf(object any) ([]string, error) {
 	service, ok := object.(*corev1.Service)
 	if !ok {
@@ -246,7 +248,7 @@ func addressesOf(object any) ([]string, error) {
 	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" || a == corev1.ClusterIPNone }), nil
 }
 
-// servicesBy returns the Services at an address, by namespace and name.
+// servicesBy returns the Services at an address, in the order of their namespaces and names.
 func (n *Network) servicesBy(address string) []*corev1.Service {
 	objects, _ := n.services.ByIndex(byAddress, address)
 	services := make([]*corev1.Service, 0, len(objects))
@@ -271,8 +273,8 @@ type affinity struct {
 	last time.Time
 }
 
-// choose returns the endpoint that answers a client, which is the one that it had last if that still answers; the zero value: none
-// does. The caller holds the lock.
+// choose returns the endpoint for a client: its last one if that is still usable; the zero value: there is none. The
+// caller holds the lock.
 func (n *Network) choose(t target, client netip.Addr, last netip.AddrPort) netip.AddrPort {
 	if t.missing {
 		return netip.AddrPort{}

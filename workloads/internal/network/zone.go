@@ -17,7 +17,7 @@ const domain = "cluster.local"
 // nameserver is the name of the DNS itself.
 const nameserver = "ns.dns." + domain
 
-// entry is what a name in the domain of the cluster stands for: an address at a port, or another name.
+// entry is a record of a name in the domain of the cluster: an address with a port, or another name.
 type entry struct {
 	name  string // that of the Service, or of one of its endpoints
 	ip    netip.Addr
@@ -25,11 +25,11 @@ type entry struct {
 	alias string // the name of an ExternalName, in lower case and without a dot at its end
 }
 
-// inDomain reports whether a name without a dot at its end belongs to a domain.
+// inDomain reports whether a name without a final dot belongs to a domain.
 func inDomain(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
-// entries returns what a full name stands for, in lower case and without a dot at its end: names of Services, of their endpoints and ports, and
-// of the addresses of pods, as CoreDNS has them. exists reports whether there is the name, which may stand for nothing.
+// entries returns the entries of a full name, in lower case and without a final dot: of a Service, its endpoints and
+// ports, or the address of a pod, as CoreDNS has them. exists reports whether the name exists, even without entries.
 func (n *Network) entries(full string) (found []entry, exists bool) {
 	if !inDomain(full, domain) {
 		return nil, false
@@ -65,7 +65,7 @@ func (n *Network) entries(full string) (found []entry, exists bool) {
 	return found, len(found) > 0
 }
 
-// podEntries returns the address that is the name of a pod. CoreDNS does not look for the pod.
+// podEntries returns the address in a name such as 10-244-0-5. Like CoreDNS it does not look for the pod.
 func podEntries(name, namespace string) []entry {
 	text := strings.ReplaceAll(name, "-", ".")
 	if strings.Count(text, ".") != 3 || strings.Contains(name, "--") {
@@ -78,7 +78,8 @@ func podEntries(name, namespace string) []entry {
 	return []entry{{name: name + "." + namespace + ".pod." + domain, ip: ip}}
 }
 
-// serviceEntries returns what a Service has, by the labels before its name: those of an endpoint, or of a port and its protocol.
+// serviceEntries returns the entries of a Service for the labels before its name: the hostname of an endpoint, or a port
+// and its protocol.
 func (n *Network) serviceEntries(service *corev1.Service, before []string) (found []entry) {
 	name := service.Name + "." + service.Namespace + ".svc." + domain
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
@@ -138,7 +139,7 @@ func clusterIPs(service *corev1.Service) (found []netip.Addr) {
 	return found
 }
 
-// endpointEntry is a port of an endpoint that is ready.
+// endpointEntry is a port of a ready endpoint.
 type endpointEntry struct {
 	hostname string
 	ip       netip.Addr
@@ -147,7 +148,7 @@ type endpointEntry struct {
 	protocol corev1.Protocol
 }
 
-// endpointEntries returns the endpoints of a Service that are ready, in the order of their addresses, once for each port.
+// endpointEntries returns the ready endpoints of a Service, in the order of their addresses, once for each port.
 func (n *Network) endpointEntries(service *corev1.Service) (found []endpointEntry) {
 	for _, slice := range n.slicesOf(service.Namespace, service.Name) {
 		for _, e := range slice.Endpoints {
@@ -174,7 +175,7 @@ func (n *Network) endpointEntries(service *corev1.Service) (found []endpointEntr
 	return found
 }
 
-// hostnameOf returns the name of an endpoint below that of its Service.
+// hostnameOf returns the label of an endpoint in the domain of its Service.
 func hostnameOf(address, hostname string) string {
 	if hostname != "" {
 		return hostname
@@ -186,7 +187,8 @@ func hostnameOf(address, hostname string) string {
 	return name
 }
 
-// namesOf returns the names of an address: that of the Service that has it as a cluster IP, or those of the endpoints that have it.
+// namesOf returns the names of an address: that of the Service with this cluster IP, or those of the endpoints with the
+// address.
 func (n *Network) namesOf(ip netip.Addr) (names []string) {
 	for _, service := range n.servicesBy(ip.String()) {
 		if slices.Contains(clusterIPs(service), ip) {

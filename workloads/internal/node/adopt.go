@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nodes are the nodes of an agent. It is not changed: adoption puts another one in its place.
+// nodes are the nodes of an agent. They are immutable: adoption replaces them.
 type nodes struct {
 	list   []*node
 	byName map[string]*node
@@ -25,15 +25,15 @@ func (s *nodes) with(n *node) *nodes {
 // node returns the node of a name, or nil.
 func (a *Agent) node(name string) *node { return a.nodes.Load().byName[name] }
 
-// kwokAnnotation is the annotation of Nodes that kwok has kubelets for by default; its value is "fake".
+// kwokAnnotation is the annotation, with the value "fake", of the Nodes for which kwok runs kubelets by default.
 const kwokAnnotation = "kwok.x-k8s.io/node"
 
-// isAdopted reports whether a Node that somebody else has created wants a kubelet.
+// isAdopted reports whether a Node that another client has created asks for a kubelet.
 func isAdopted(object *corev1.Node) bool {
 	return object.Annotations[HeartbeatsAnnotation] != "" || object.Annotations[kwokAnnotation] == "fake"
 }
 
-// adopt runs a node for an object that wants one.
+// adopt runs a node for an object that asks for one.
 func (a *Agent) adopt(object *corev1.Node) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *Agent) adopt(object *corev1.Node) {
 	a.wait.Go(func() { n.run(a.beats.ctx) })
 }
 
-// newNode makes the i-th node.
+// newNode returns the i-th node.
 func (a *Agent) newNode(ctx context.Context, spec *corev1.Node, i int, adopted bool) (*node, error) {
 	client, err := a.config.Client("system:node:"+spec.Name, "system:nodes")
 	if err != nil {

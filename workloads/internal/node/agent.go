@@ -27,13 +27,13 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// Config is what Start needs. Programs, Client, Informers and Report are required.
+// Config configures Start. Programs, Client, Informers and Report are required.
 type Config struct {
-	// Nodes are the nodes. What their specification leaves out is set by Start: see [Nodes].
+	// Nodes are the nodes. Start sets what their specification leaves out: see [Nodes].
 	Nodes []*corev1.Node
-	// StaticPods returns the static pods of a node, as they are in the files of its kubelet. nil: there are none.
+	// StaticPods returns the static pods of a node, as in the manifest files of its kubelet; nil: there are none.
 	StaticPods func(*corev1.Node) []*corev1.Pod
-	// Programs decides what runs in containers. nil is not allowed: see [cri.New].
+	// Programs decides which programs run in containers: see [cri.New].
 	Programs *cri.Programs
 	// DNS is the address of the cluster's DNS, for /etc/resolv.conf. Default: 10.0.0.10.
 	DNS string
@@ -49,12 +49,12 @@ type Config struct {
 	// With them, Leases are renewed as doc.go says; without them, by a write every 10 seconds.
 	Revision func() int64
 	Faulty   func() bool
-	// Adopted is called with the kubelet of a node that is adopted. It must not block. nil: nothing is.
+	// Adopted is called with the kubelet of a node that is adopted; nil: it is not called. It must not block.
 	Adopted func(kubelet.Node)
-	// Attaches makes the agent record the Events of the controller of kube-controller-manager that attaches volumes, for those that nobody attaches.
+	// Attaches: the agent records the Events of attachdetach-controller for volumes, because no such controller runs.
 	Attaches bool
-	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
-	// the server rejects. It may be called by several goroutines.
+	// Report is called with errors that stop a node or a pod from working, such as a Node object that the server
+	// rejects. It may be called concurrently.
 	Report func(error)
 }
 
@@ -69,7 +69,7 @@ type Agent struct {
 	lister   corelisters.NodeLister
 	services corelisters.ServiceLister
 	requests certificateslisters.PodCertificateRequestLister // nil: the feature is off
-	listed   <-chan struct{}                                 // closed when the nodes have the pods that were there before
+	listed   <-chan struct{}                                 // closed when the nodes have the pods that existed at the start
 	beats    beats
 	volumes  volumes.Store
 	attacher *recorder.Recorder // nil: another program attaches volumes
@@ -80,8 +80,8 @@ type Agent struct {
 	awaited *awaited // by WaitReady
 }
 
-// Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node is
-// impossible.
+// Start registers the nodes and runs their pods until ctx is done. It returns an error at once if the specification of a
+// node is invalid.
 func Start(ctx context.Context, config Config) (*Agent, error) {
 	specs, err := complete(config.Nodes)
 	if err != nil {
@@ -122,7 +122,7 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 	return a, nil
 }
 
-// Wait returns when the context of Start is done and nothing of the agent runs any more.
+// Wait returns when the context of Start is done and all goroutines of the agent have ended.
 func (a *Agent) Wait() {
 	<-a.beats.ctx.Done()
 	a.mu.Lock()
@@ -134,7 +134,7 @@ func (a *Agent) Wait() {
 	}
 }
 
-// follow hands the changes of pods and nodes to the nodes that they concern.
+// follow passes the changes of pods and nodes to their nodes.
 func (a *Agent) follow() error {
 	pods, err := a.config.Informers.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { a.pod(object, false) },
@@ -154,7 +154,7 @@ func (a *Agent) follow() error {
 		return fmt.Errorf("follow nodes: %w", err)
 	}
 	if err := a.followRequests(); err != nil {
-		return fmt.Errorf("follow requests for certificates: %w", err)
+		return fmt.Errorf("follow PodCertificateRequests: %w", err)
 	}
 	sources := map[string]cache.SharedIndexInformer{
 		"configmap": a.config.Informers.Core().V1().ConfigMaps().Informer(),
@@ -175,7 +175,7 @@ func (a *Agent) follow() error {
 	return nil
 }
 
-// followRequests hands the answers to requests for certificates to the pods, if the feature is on.
+// followRequests passes changes of PodCertificateRequests to their pods, if the feature is on.
 func (a *Agent) followRequests() error {
 	if a.requests == nil {
 		return nil
@@ -193,7 +193,7 @@ func (a *Agent) followRequests() error {
 	return err
 }
 
-// source has the volumes brought up to date that have files of an object.
+// source updates the volumes with files of an object.
 func (a *Agent) source(kind string, object any) {
 	if object, ok := lastState(object).(metav1.Object); ok {
 		key := kind + "/" + object.GetName()
@@ -206,7 +206,8 @@ func (a *Agent) source(kind string, object any) {
 	}
 }
 
-// lastState returns the object that an informer hands on. Of one whose delete the informer has missed, it is the last known state.
+// lastState returns the object that an informer passes on. For an object whose deletion the informer has missed, it is
+// the last known state.
 func lastState(object any) any {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		return unknown.Obj
@@ -222,7 +223,7 @@ func (a *Agent) pod(object any, gone bool) {
 	}
 }
 
-// nodeChanged has a node act on a Node object that is new or gone, and adopts one that is new.
+// nodeChanged tells a node that its Node object is new or deleted, and adopts a new one.
 func (a *Agent) nodeChanged(object any) {
 	if object, ok := lastState(object).(*corev1.Node); ok {
 		if n := a.node(object.Name); n != nil {
@@ -233,7 +234,7 @@ func (a *Agent) nodeChanged(object any) {
 	}
 }
 
-// nodeUpdated has a node obey its annotation, and adopts one that has been annotated.
+// nodeUpdated tells a node that its annotation has changed, and adopts a Node that was annotated.
 func (a *Agent) nodeUpdated(before, after any) {
 	former, current := before.(*corev1.Node), after.(*corev1.Node)
 	n := a.node(current.Name)
@@ -244,7 +245,7 @@ func (a *Agent) nodeUpdated(before, after any) {
 	}
 }
 
-// Node returns a node, and an error that lists the nodes that exist if it does not.
+// Node returns a node. If it does not exist, the error lists the existing ones.
 func (a *Agent) Node(name string) (*Node, error) {
 	if n := a.node(name); n != nil {
 		return &Node{n}, nil

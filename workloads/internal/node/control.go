@@ -11,7 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Node is a handle of a node, for what happens to nodes in real clusters. Its methods are safe for concurrent use.
+// Node is a handle of a node. Its methods do to the node what happens to nodes in real clusters. They are safe for
+// concurrent use.
 type Node struct{ node *node }
 
 // Name returns the name of the node.
@@ -21,7 +22,7 @@ func (n *Node) Name() string { return n.node.name }
 // fakecluster.io/heartbeats=stopped.
 const HeartbeatsAnnotation = "fakecluster.io/heartbeats"
 
-// obey does what the annotation says.
+// obey stops or resumes the heartbeats by the annotation.
 func (n *node) obey(ctx context.Context) {
 	object := n.object()
 	if object == nil {
@@ -41,10 +42,10 @@ func (n *node) obey(ctx context.Context) {
 	}
 }
 
-// StopHeartbeats stops the kubelet of the node: it does not renew the Lease, and does nothing for its pods. Containers run on.
-// After 50 seconds the node lifecycle controller sets the node's condition Ready to Unknown and taints it, and 300
-// seconds later pods that do not tolerate that are deleted; they remain Terminating until the node is back.
-// The Lease is renewed once more, so that the time begins now.
+// StopHeartbeats stops the kubelet of the node: it neither renews the Lease nor does anything for its pods. Containers
+// go on. After 50 seconds the node lifecycle controller sets the node's condition Ready to Unknown and taints it. 300
+// seconds later, pods that do not tolerate the taint are deleted; they remain Terminating until the node is back.
+// StopHeartbeats renews the Lease once more, so the time begins now.
 func (n *Node) StopHeartbeats(ctx context.Context) error {
 	if !n.node.registration.beats() {
 		return nil
@@ -54,8 +55,8 @@ func (n *Node) StopHeartbeats(ctx context.Context) error {
 	return err
 }
 
-// ResumeHeartbeats starts the kubelet of the node again: it writes its Lease, its status and the statuses of its pods, and does
-// what there is to do for them.
+// ResumeHeartbeats starts the kubelet of the node again: it writes its Lease, its status and the statuses of its pods,
+// and syncs them.
 func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 	if !n.node.halt(false) {
 		return nil
@@ -68,7 +69,7 @@ func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 }
 
 // SetPressure sets or clears a condition: MemoryPressure, DiskPressure or PIDPressure. The node lifecycle controller
-// taints the node accordingly. The node does not evict pods because of it.
+// taints the node accordingly. The node does not evict pods.
 func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, on bool) error {
 	for _, p := range pressures {
 		if p.kind != kind {
@@ -89,12 +90,12 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure)
 }
 
-// admin returns a client for what users do to nodes.
+// admin returns a client that acts as the administrator.
 func (n *Node) admin() (kubernetes.Interface, error) {
 	return n.node.agent.config.Client("kubernetes-admin", "system:masters")
 }
 
-// Cordon makes the node unschedulable, as kubectl cordon. Pods that run on it go on.
+// Cordon makes the node unschedulable, as kubectl cordon does. Its pods go on.
 func (n *Node) Cordon(ctx context.Context) error { return n.schedulable(ctx, false) }
 
 // Uncordon makes the node schedulable again.
@@ -110,8 +111,8 @@ func (n *Node) schedulable(ctx context.Context, on bool) error {
 	return err
 }
 
-// Delete deletes the Node object, as kubectl delete node. The node does not come back, and the pod garbage collector
-// deletes its pods.
+// Delete deletes the Node object, as kubectl delete node does. The node does not register again, and the pod garbage
+// collector deletes its pods.
 func (n *Node) Delete(ctx context.Context) error {
 	admin, err := n.admin()
 	if err != nil {

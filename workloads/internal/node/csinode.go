@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// migratedPlugins are the volume plugins of Kubernetes whose volumes CSI drivers serve.
+// migratedPlugins are the volume plugins that were migrated to CSI drivers.
 const migratedPlugins = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd," +
 	"kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
 
-// ensureCSINode creates the CSINode of the node. A failure is made up for with a heartbeat.
+// ensureCSINode creates the CSINode of the node. If that fails, the next heartbeat tries again.
 func (r *registration) ensureCSINode(ctx context.Context, owner *corev1.Node) {
 	err := r.createCSINode(ctx, owner)
 	if err != nil {
-		r.logger.V(2).Info("The CSINode is not created, and will be", "err", err)
+		r.logger.V(2).Info("The CSINode is not created yet", "err", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,8 +30,8 @@ func (r *registration) needsCSINode() bool {
 	return r.lacksCSINode && !r.stopped
 }
 
-// createCSINode creates the CSINode of the node, which has no drivers at first, in the place of one of an earlier Node of the name. Drivers that somebody
-// has added stay.
+// createCSINode creates the CSINode of the node, without drivers. It replaces that of an earlier Node with the name, and
+// keeps drivers that others have added.
 func (r *registration) createCSINode(ctx context.Context, owner *corev1.Node) error {
 	object := &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{
@@ -56,7 +56,7 @@ func (r *registration) createCSINode(ctx context.Context, owner *corev1.Node) er
 	return err
 }
 
-// ownedBy reports whether a CSINode belongs to a Node, which one without an owner does: somebody has created it.
+// ownedBy reports whether a CSINode belongs to a Node. One without an owner, which another client has created, does.
 func ownedBy(object *storagev1.CSINode, owner *corev1.Node) bool {
 	if len(object.OwnerReferences) == 0 {
 		return true

@@ -2,28 +2,29 @@
 //
 // # Data flow
 //
-// The pod informer hands each change to the [queue] of the node that the pod is bound to. A node has one goroutine, which takes pods from the queue and
-// has package pod sync one at a time. The registration of a node (its object, its Lease, its CSINode) is written by this goroutine at the start, and by
-// one goroutine for all nodes from then on.
+// The pod informer passes each change to the [queue] of the pod's node. A node has one goroutine, which takes pods from
+// the queue and syncs them one at a time (package pod). This goroutine writes the registration of the node (its object,
+// its Lease, its CSINode) at the start; later one goroutine does so for all nodes.
 //
-// The packages below node each have one idea: pod runs a pod, volumes mounts what it mounts, cri decides what its containers do.
+// Package pod runs a pod, volumes mounts its volumes, and cri decides what its containers do.
 //
 // # Heartbeats
 //
-// A node renews its Lease every 10 seconds. A renewal, a beat, is written if that can make a difference: something has
-// been written to the cluster since the last beat that was written, a fault is in force, the last write has failed, or a
+// A node renews its Lease every 10 seconds. A renewal, called a beat, is written only if it can make a difference:
+// something was written to the cluster since the last written beat, a fault is in force, the last write has failed, or a
 // client watches Leases. A client that reads a Lease finds the last beat, because it is written before the read
-// ([Agent.BeforeRead]). The node lifecycle controller looks every 5 seconds, and gets the last beat from [Agent.Beat]. So an idle node
-// writes nothing but its status, every 5 minutes, or each hour in a bubble.
+// ([Agent.BeforeRead]). The node lifecycle controller, which looks every 5 seconds, gets the last beat from
+// [Agent.Beat]. So an idle node writes only its status, every 5 minutes, or every hour in a bubble.
 //
-// # What always holds
+// # Invariants
 //
 //   - A node writes with its own credentials, as user system:node:NAME of the group system:nodes.
 //   - All goroutines and timers end when the context of [Start] is done.
 //
 // # Locks
 //
-// The queue and the registration of a node have a lock each. Neither is held while the other is taken. node.halting makes one step of stopping both, and of
-// resuming them; each of the two locks is taken while it is held. agent.mu guards what WaitReady waits for; the lock of a registration may be taken while it
-// is held. No lock is held during a request. Everything else of a node belongs to its goroutine.
+// The queue and the registration of a node have a lock each. Neither is held while the other is taken. node.halting
+// makes stopping both, or resuming both, one step: it is held while each of the two is taken. agent.mu guards the state
+// of WaitReady; a registration's lock may be taken while it is held. No lock is held during a request. Everything else
+// of a node belongs to its goroutine.
 package node

@@ -17,12 +17,13 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// evictAgain is after what time kubectl drain evicts a pod again that a PodDisruptionBudget protects.
+// evictAgain is the time after which kubectl drain retries the eviction of a pod that a PodDisruptionBudget protects.
 const evictAgain = 5 * time.Second
 
 // Drain cordons the node, evicts its pods and waits until they are gone, as kubectl drain --ignore-daemonsets
-// --delete-emptydir-data --force. Pods of DaemonSets, and pods that have ended, stay. A pod that a
-// PodDisruptionBudget protects is evicted again every 5 seconds. If ctx ends first, the error names the pods that are left.
+// --delete-emptydir-data --force does. Pods of DaemonSets, and pods that have ended, stay. A pod that a
+// PodDisruptionBudget protects is evicted again every 5 seconds. If ctx ends first, the error names the pods that are
+// left.
 func (n *Node) Drain(ctx context.Context) error {
 	if err := n.Cordon(ctx); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (n *Node) Drain(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil { // a request that has been ended by it says so in more words
+	if ctx.Err() != nil { // the error of a request that it has ended is longer
 		err = ctx.Err()
 	}
 	var names []string
@@ -78,7 +79,7 @@ func (n *Node) Drain(ctx context.Context) error {
 		names = append(names, pod.Namespace+"/"+pod.Name)
 	}
 	slices.Sort(names)
-	return fmt.Errorf("drain node %s: %w; pods that are left: %v", n.node.name, err, names)
+	return fmt.Errorf("drain node %s: %w; remaining pods: %v", n.node.name, err, names)
 }
 
 // drains reports whether a drain evicts the pod.
@@ -88,7 +89,8 @@ func drains(pod *corev1.Pod) bool {
 	return !mirror && !podutil.IsPodTerminal(pod) && (owner == nil || owner.Kind != "DaemonSet")
 }
 
-// evict evicts pods, and returns those that a PodDisruptionBudget protects. only, if it is not nil, limits them.
+// evict evicts pods, and returns those that a PodDisruptionBudget protects. If only is not nil, it evicts only the pods
+// in it.
 func evict(ctx context.Context, admin kubernetes.Interface, pods, only map[types.UID]*corev1.Pod) (map[types.UID]*corev1.Pod, error) {
 	protected := map[types.UID]*corev1.Pod{}
 	for uid, pod := range pods {

@@ -10,8 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 )
 
-// statusPeriod is how often the unchanged status of a node is written. A kubelet does it every 5 minutes. In a bubble
-// an idle hour takes as long as its writes.
+// statusPeriod returns the interval at which the unchanged status of a node is written: 5 minutes, as in a kubelet. It
+// is longer in a bubble, where an idle hour takes as long as its writes.
 func statusPeriod() time.Duration {
 	if bubble.Inside() {
 		return time.Hour
@@ -19,8 +19,8 @@ func statusPeriod() time.Duration {
 	return 5 * time.Minute
 }
 
-// beats are the heartbeats of all nodes. A node has renewed its Lease with each beat, but the beat is written only if
-// that can make a difference: see doc.go.
+// beats are the heartbeats of all nodes. Each beat renews the Lease of every node, but is written only if that can make
+// a difference: see doc.go.
 type beats struct {
 	ctx context.Context // of the agent
 	// writing has room for one: the goroutine that writes beats. It is not a mutex, because requests may take virtual time.
@@ -32,8 +32,9 @@ type beats struct {
 	watchers int       // of Leases
 }
 
-// heartbeats renews the Leases of all nodes with one timer. It writes the statuses of the nodes from time to time, and when somebody else has
-// changed one. A node whose Lease cannot be written leaves the status that the node lifecycle controller gives it.
+// heartbeats renews the Leases of all nodes with one timer. It also writes the statuses of the nodes every statusPeriod,
+// and when another client has changed one. A node whose Lease cannot be written does not overwrite the status that the
+// node lifecycle controller gives it.
 func (a *Agent) heartbeats(ctx context.Context) {
 	ticker := time.NewTicker(beatPeriod)
 	defer ticker.Stop()
@@ -73,9 +74,9 @@ func (a *Agent) heartbeats(ctx context.Context) {
 	}
 }
 
-// mayFail reports whether the next beat could end in another way than the last one that was written, after which the
-// cluster had the revision: something has been written since, such as an admission policy, a fault is in force, or the
-// last one has failed.
+// mayFail reports whether the result of the next beat may differ from that of the last written one, after which the
+// cluster had the revision: something was written since, such as an admission policy, a fault is in force, or the last
+// one has failed.
 func (a *Agent) mayFail(revision int64) bool {
 	if a.config.Revision == nil || a.config.Faulty() || a.config.Revision() != revision {
 		return true
@@ -108,7 +109,7 @@ func (a *Agent) writeBeats() {
 		if !n.registration.lags(last) {
 			continue
 		}
-		// A heartbeat that fails is made up for by the next one, as in a kubelet.
+		// As in a kubelet, the next heartbeat makes up for a failed one.
 		if err := n.registration.renew(a.beats.ctx, last); err != nil {
 			n.registration.logger.V(2).Info("The Lease is not renewed", "err", err)
 			continue
@@ -119,7 +120,7 @@ func (a *Agent) writeBeats() {
 		return
 	}
 	after := a.config.Revision()
-	if after != before+ours { // something else has been written meanwhile
+	if after != before+ours { // another client has written meanwhile
 		after = before
 	}
 	a.beats.mu.Lock()
@@ -127,7 +128,7 @@ func (a *Agent) writeBeats() {
 	a.beats.mu.Unlock()
 }
 
-// latest returns when the last beat was.
+// latest returns the time of the last beat.
 func (b *beats) latest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,9 +151,8 @@ func (a *Agent) BeforeRead(watch context.Context) {
 	a.writeBeats()
 }
 
-// Beat returns when a node has renewed its Lease for the last time, which may be later than the Lease says, and whether
-// the next beat will succeed unless something is written before. found is false for a node that is not the agent's, or
-// not registered.
+// Beat returns the time of a node's last beat, which may be later than the time in the Lease. beats is true if the next
+// beat will succeed unless something is written before. found is false if the node is not the agent's or not registered.
 func (a *Agent) Beat(name string) (last time.Time, beats, found bool) {
 	if n := a.node(name); n != nil {
 		return n.registration.beat(a.beats.latest())

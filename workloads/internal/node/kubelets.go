@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
-// Kubelets returns what the API of the kubelet of each node shows.
+// Kubelets returns the kubelet of each node, as its API shows it.
 func (a *Agent) Kubelets() []kubelet.Node {
 	nodes := make([]kubelet.Node, 0, len(a.nodes.Load().list))
 	for _, n := range a.nodes.Load().list {
@@ -18,7 +18,8 @@ func (a *Agent) Kubelets() []kubelet.Node {
 	return nodes
 }
 
-// DialKubelet connects to the API of the kubelet of a node by a function. While its heartbeats are stopped, nothing listens there.
+// DialKubelet connects to the API of a node's kubelet by dial. It returns ECONNREFUSED while the node's heartbeats are
+// stopped.
 func (a *Agent) DialKubelet(ctx context.Context, name string, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
 	if n := a.node(name); n != nil && !n.registration.beats() {
 		return nil, &net.OpError{
@@ -32,7 +33,8 @@ func (a *Agent) DialKubelet(ctx context.Context, name string, dial func(context.
 // KubeletPort is the port of the API of a kubelet.
 const KubeletPort = 10250
 
-// Reports reports whether a node exists here and reports what its pods use. It does not while its heartbeats are stopped.
+// Reports reports whether a node of the agent reports the resource usage of its pods, which it does unless its
+// heartbeats are stopped.
 func (a *Agent) Reports(name string) bool {
 	n := a.node(name)
 	return n != nil && n.registration.beats()

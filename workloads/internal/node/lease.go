@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// leaseSeconds is the duration that kubelets write into Leases, and beatPeriod how often they renew them.
+	// leaseSeconds is the duration that kubelets write into Leases, and beatPeriod the interval at which they renew
+	// them.
 	leaseSeconds = 40
 	beatPeriod   = 10 * time.Second
 )
 
-// lease is what a node has to know about its Lease.
+// lease is the state of a node's Lease.
 type lease struct {
 	written bool
 	tried   time.Time // the last beat that was written, or should have been
-	renewed time.Time // what is in the object
+	renewed time.Time // renewTime of the object
 	failed  bool      // the last write has failed
-	good    time.Time // the last beat before the writes have failed, or before the heartbeats were stopped
+	good    time.Time // the last beat before the writes failed, or before the heartbeats were stopped
 }
 
-// beat returns when the Lease was renewed for the last time, if the last beat of all nodes was at a time: see [Agent.Beat].
+// beat is [Agent.Beat] for the node; last is the time of the last beat of all nodes.
 func (r *registration) beat(last time.Time) (renewed time.Time, beats, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,14 +43,14 @@ func (r *registration) beat(last time.Time) (renewed time.Time, beats, found boo
 	return timing.Later(last, r.lease.renewed), true, true
 }
 
-// beats reports whether the node sends heartbeats: it is registered, not stopped, and its object is not deleted.
+// beats reports whether the node sends heartbeats: it is registered and not stopped, and its object is not deleted.
 func (r *registration) beats() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.registered && !r.stopped
 }
 
-// lags reports whether the node has not written a beat, and not tried to.
+// lags reports whether the node has neither written a beat nor tried to.
 func (r *registration) lags(beat time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +97,7 @@ func (r *registration) writeLease(ctx context.Context, beat metav1.MicroTime) er
 	}
 	object, err := r.client.CoreV1().Nodes().Get(ctx, r.spec.Name, metav1.GetOptions{})
 	if err != nil {
-		return err // the owner of a Lease is its node, so that it goes with the node
+		return err // the node owns the Lease, which is deleted with it
 	}
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{

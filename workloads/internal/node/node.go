@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// node is a node of the cluster: its registration, its pods, and the queue of those that have something to do.
+// node is a node of the cluster: its registration, its pods, and the queue of the pods to sync.
 type node struct {
 	agent        *Agent
 	name         string
@@ -53,7 +53,7 @@ func (n *node) run(ctx context.Context) {
 	defer n.pods.End()
 	n.registration.register(ctx)
 	n.agent.checkReady()
-	select { // what pods that run already have is not given to others
+	select { // resources of running pods are not given to others
 	case <-ctx.Done():
 		return
 	case <-n.agent.listed:
@@ -84,7 +84,7 @@ func (n *node) createMirrors(ctx context.Context) {
 	}
 }
 
-// next returns a pod that has something to do, and nil if there is none.
+// next returns a pod to sync, or nil if there is none.
 func (n *node) next() *pod.Pod {
 	if begins, resumed := n.queue.beginAll(); begins {
 		if resumed {
@@ -108,13 +108,13 @@ func (n *node) next() *pod.Pod {
 	}
 }
 
-// sourceChanged has the volumes of pods brought up to date that have files of an object.
+// sourceChanged updates the volumes with files of an object.
 func (n *node) sourceChanged(namespace, key string) {
 	n.queue.refresh(n.volumes.Sources.Affected(namespace, key))
 }
 
-// halt stops the heartbeats and pauses the queue, or resumes both. It returns whether they were stopped before. Concurrent calls leave both in
-// the same state.
+// halt stops the heartbeats and pauses the queue, or resumes both. It reports whether they were stopped before.
+// Concurrent calls leave both in the same state.
 func (n *node) halt(on bool) (former bool) {
 	n.halting.Lock()
 	defer n.halting.Unlock()
@@ -122,7 +122,7 @@ func (n *node) halt(on bool) (former bool) {
 	return n.registration.stop(on)
 }
 
-// object returns the Node object, and nil if it is not there.
+// object returns the Node object, or nil if it does not exist.
 func (n *node) object() *corev1.Node {
 	object, err := n.agent.lister.Get(n.name)
 	if err != nil {

@@ -497,14 +497,14 @@ func TestImpossibleNodesAreRejected(t *testing.T) {
 		want  string
 	}{
 		{[]*corev1.Node{named("a", nothing), named("a", nothing)}, "node a is given twice"},
-		{[]*corev1.Node{named("a_b", nothing)}, `a node cannot have the name "a_b": a lowercase RFC 1123 subdomain must consist of`},
+		{[]*corev1.Node{named("a_b", nothing)}, `node name "a_b": a lowercase RFC 1123 subdomain must consist of`},
 		{[]*corev1.Node{named("a", func(n *corev1.Node) {
 			n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("-1")}
 		})}, "node a: capacity of cpu is negative: -1"},
 		{[]*corev1.Node{named("a", func(n *corev1.Node) {
 			n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 			n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
-		})}, "node a: 4 of cpu are allocatable, more than its capacity of 2"},
+		})}, "node a: allocatable cpu is 4, more than its capacity of 2"},
 		{[]*corev1.Node{named("a", func(n *corev1.Node) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady}}
 		})}, "node a: conditions are written by the node; leave status.conditions empty, and call SetPressure of the node for pressure"},

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/pod"
 )
 
-// queue has the pods of a node that have something to do, in the order in which they got it. Its methods are safe for concurrent use.
+// queue has the pods of a node to sync, in order. Its methods are safe for concurrent use.
 type queue struct {
 	work chan struct{} // has room for one: there is work
 
@@ -18,19 +18,19 @@ type queue struct {
 	uids       []types.UID
 	queued     map[types.UID]bool
 	arrived    map[types.UID]arrival
-	refreshing map[types.UID]bool // the sources of their volumes have changed
-	everyPod   bool               // all pods have something to do
-	paused     bool               // nothing is done
-	resumed    bool               // it was paused, and not all pods have been looked at since
+	refreshing map[types.UID]bool // pods whose volumes have changed sources
+	everyPod   bool               // all pods are to be synced
+	paused     bool               // no pod is synced
+	resumed    bool               // it was paused, and not all pods were synced since
 }
 
-// arrival is a change of a pod that the goroutine of the node has not taken over yet. The zero value is none.
+// arrival is a change of a pod that the goroutine of the node has not handled yet. The zero value is none.
 type arrival struct {
 	pod  *corev1.Pod
 	gone bool
 }
 
-// task is a pod that has something to do.
+// task is a pod to sync.
 type task struct {
 	uid     types.UID
 	arrival arrival
@@ -41,7 +41,7 @@ func newQueue() queue {
 	return queue{work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, refreshing: map[types.UID]bool{}}
 }
 
-// change notes a change of a pod.
+// change adds a pod that has changed.
 func (q *queue) change(pod *corev1.Pod, gone bool) {
 	q.mu.Lock()
 	q.arrived[pod.UID] = arrival{pod: pod, gone: gone || q.arrived[pod.UID].gone}
@@ -49,7 +49,7 @@ func (q *queue) change(pod *corev1.Pod, gone bool) {
 	q.add(pod.UID)
 }
 
-// refresh has the volumes of pods brought up to date.
+// refresh adds pods whose volumes are to be updated.
 func (q *queue) refresh(uids []types.UID) {
 	q.mu.Lock()
 	for _, uid := range uids {
@@ -61,7 +61,7 @@ func (q *queue) refresh(uids []types.UID) {
 	}
 }
 
-// add has a pod synced.
+// add adds a pod.
 func (q *queue) add(uid types.UID) {
 	q.mu.Lock()
 	q.push(uid)
@@ -86,7 +86,7 @@ func (q *queue) begin(uids []types.UID) {
 	}
 }
 
-// addAll has all pods synced.
+// addAll adds all pods.
 func (q *queue) addAll() {
 	q.mu.Lock()
 	q.everyPod = true
@@ -109,7 +109,8 @@ func (q *queue) pause(on bool) {
 	q.paused = on
 }
 
-// beginAll returns whether all pods have something to do, which it forgets, and whether it is the first time since the queue was paused.
+// beginAll reports whether all pods are to be synced, which it resets, and whether this is the first time since the
+// queue was paused.
 func (q *queue) beginAll() (begins, resumed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +122,7 @@ func (q *queue) beginAll() (begins, resumed bool) {
 	return true, resumed
 }
 
-// next returns the first task, and false if there is none or the queue is paused.
+// next removes and returns the first task. It returns false if there is none or the queue is paused.
 func (q *queue) next() (task, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,8 +138,8 @@ func (q *queue) next() (task, bool) {
 	return t, true
 }
 
-// sortFirst sorts the queue by [pod.CompareAdmission]. A pod that is queued for something else than a change of its object, such as an answer to its
-// PodCertificateRequest, comes last: the node does not know it yet.
+// sortFirst sorts the queue by [pod.CompareAdmission]. A pod that is queued for another reason than a change of its
+// object, such as a change of its PodCertificateRequest, comes last: the node does not know it yet.
 func (q *queue) sortFirst() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 )
 
-// registration registers a node and keeps the registration alive: its Node object with the status, its Lease and its CSINode. Its methods are safe for
+// registration creates and updates the Node object, the Lease and the CSINode of a node. Its methods are safe for
 // concurrent use, except for register and deviates.
 type registration struct {
 	spec    *corev1.Node // as it is registered
@@ -36,15 +36,15 @@ type registration struct {
 
 	mu           sync.Mutex
 	registered   bool
-	rejected     bool // the server has not taken the Node object
+	rejected     bool // the server has rejected the Node object
 	stopped      bool // by StopHeartbeats
 	lacksCSINode bool
 	pressure     map[corev1.NodeConditionType]bool
 	lease        lease
 }
 
-// register creates the Node object with its status, or brings an existing one up to date. Its conditions make
-// the node lifecycle controller take off the taint that admission gives to a new node.
+// register creates the Node object with its status, or updates an existing one. By its conditions, the node lifecycle
+// controller removes the taint that admission adds to a new node.
 func (r *registration) register(ctx context.Context) {
 	object := r.spec.DeepCopy()
 	r.setConditions(&object.Status, time.Now())
@@ -68,12 +68,12 @@ func (r *registration) register(ctx context.Context) {
 		r.mu.Lock()
 		r.rejected = true
 		r.mu.Unlock()
-		r.report(fmt.Errorf("node %s does not exist, because it cannot be registered: %w", r.spec.Name, err))
+		r.report(fmt.Errorf("node %s does not exist: its registration failed: %w", r.spec.Name, err))
 		return
 	}
 	r.ensureCSINode(ctx, object)
 	if err := r.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
-		r.report(fmt.Errorf("node %s becomes NotReady, because its Lease cannot be written: %w", r.spec.Name, err))
+		r.report(fmt.Errorf("node %s becomes NotReady: its Lease cannot be written: %w", r.spec.Name, err))
 	}
 	r.mu.Lock()
 	r.registered = true
@@ -82,7 +82,7 @@ func (r *registration) register(ctx context.Context) {
 }
 
 // writeStatus patches the status of the Node object, as a kubelet does from time to time and after each change. current
-// is the object as it is; nil: it is read.
+// is the current object; nil: it is read.
 func (r *registration) writeStatus(ctx context.Context, current *corev1.Node) (err error) {
 	if current == nil {
 		if current, err = r.client.CoreV1().Nodes().Get(ctx, r.spec.Name, metav1.GetOptions{}); err != nil {
@@ -106,8 +106,9 @@ func (r *registration) writeStatus(ctx context.Context, current *corev1.Node) (e
 		Resource("nodes").Name(r.spec.Name).SubResource("status").Body(patch).Do(ctx).Error()
 }
 
-// statusAfter returns the status that a node writes in the place of another one. It keeps the conditions of others, and resources that somebody
-// has added to the capacity, as the documentation of Kubernetes says how to.
+// statusAfter returns the status with which a node replaces the current one. It keeps conditions of other clients, and
+// resources that they have added to the capacity, which Kubernetes documents ("Advertise Extended Resources for a
+// Node").
 func (r *registration) statusAfter(current *corev1.NodeStatus) *corev1.NodeStatus {
 	status := r.spec.Status.DeepCopy()
 	for name, quantity := range current.Capacity {
@@ -122,7 +123,8 @@ func (r *registration) statusAfter(current *corev1.NodeStatus) *corev1.NodeStatu
 	return status
 }
 
-// deviates reports whether the status of the Node object is not the one that the node would write, the times of heartbeats aside.
+// deviates reports whether the status of the Node object differs from the one that the node would write, apart from
+// times of heartbeats.
 func (r *registration) deviates(object *corev1.Node) bool {
 	if object.ResourceVersion == r.compared {
 		return false
@@ -144,7 +146,7 @@ type reason struct{ reason, message string }
 type condition struct {
 	kind         corev1.NodeConditionType
 	healthy, ill reason
-	// The reasons of the events when it changes.
+	// The reasons of the Events when it changes.
 	better, worse string
 }
 
@@ -188,7 +190,7 @@ func setCondition(s *corev1.NodeStatus, kind corev1.NodeConditionType, value cor
 	s.Conditions = append(s.Conditions, c)
 }
 
-// label gives the object of an adopted node the labels of a kubelet that it lacks.
+// label adds missing labels of a kubelet to the object of an adopted node.
 func (r *registration) label(ctx context.Context) error {
 	object, err := r.client.CoreV1().Nodes().Get(ctx, r.spec.Name, metav1.GetOptions{})
 	if err != nil {
@@ -207,14 +209,14 @@ func (r *registration) label(ctx context.Context) error {
 	return err
 }
 
-// state returns whether the node is registered, and whether the server has rejected it.
+// state reports whether the node is registered, and whether the server has rejected it.
 func (r *registration) state() (registered, rejected bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.registered, r.rejected
 }
 
-// stop stops the heartbeats, or resumes them. It returns whether they were stopped before.
+// stop stops the heartbeats, or resumes them. It reports whether they were stopped before.
 func (r *registration) stop(on bool) (former bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,7 +224,7 @@ func (r *registration) stop(on bool) (former bool) {
 	return former
 }
 
-// setPressure sets or clears a condition, and returns what it was.
+// setPressure sets or clears a condition, and returns its former value.
 func (r *registration) setPressure(kind corev1.NodeConditionType, on bool) (former bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

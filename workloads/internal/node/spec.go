@@ -27,7 +27,7 @@ func Nodes(n int) []*corev1.Node {
 	return nodes
 }
 
-// complete returns copies of the nodes with everything that a kubelet would register.
+// complete returns copies of the nodes with everything that a kubelet registers.
 func complete(nodes []*corev1.Node) ([]*corev1.Node, error) {
 	var errs []error
 	names := map[string]bool{}
@@ -50,10 +50,10 @@ func complete(nodes []*corev1.Node) ([]*corev1.Node, error) {
 	return completed, errors.Join(errs...)
 }
 
-// possible returns why there cannot be such a node.
+// possible returns an error if there cannot be such a node.
 func possible(n *corev1.Node) error {
 	if problems := validation.IsDNS1123Subdomain(n.Name); len(problems) > 0 {
-		return fmt.Errorf("a node cannot have the name %q: %s", n.Name, strings.Join(problems, "; "))
+		return fmt.Errorf("node name %q: %s", n.Name, strings.Join(problems, "; "))
 	}
 	for _, list := range []struct {
 		field     string
@@ -64,7 +64,7 @@ func possible(n *corev1.Node) error {
 				return fmt.Errorf("node %s: %s of %s is negative: %s", n.Name, list.field, name, quantity.String())
 			}
 			if capacity, ok := n.Status.Capacity[name]; list.field == "allocatable" && ok && quantity.Cmp(capacity) > 0 {
-				return fmt.Errorf("node %s: %s of %s are allocatable, more than its capacity of %s", n.Name, quantity.String(), name, capacity.String())
+				return fmt.Errorf("node %s: allocatable %[3]s is %[2]s, more than its capacity of %[4]s", n.Name, quantity.String(), name, capacity.String())
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func possible(n *corev1.Node) error {
 	return nil
 }
 
-// setDefaults sets what is not given.
+// setDefaults sets empty fields.
 func setDefaults(n *corev1.Node, i int) {
 	label := func(key, value string) {
 		if n.Labels == nil {

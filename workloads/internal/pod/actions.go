@@ -25,8 +25,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
-// of the pod is written when it is over.
+// pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. At its end the
+// status of the pod is written.
 type pass struct {
 	kills  []*container
 	starts []*corev1.Container
@@ -34,16 +34,17 @@ type pass struct {
 	until  time.Time // when the stage of the first start is over
 	began  time.Time
 	hook   *hook     // of stagePostStart; nil: there is none, or it sleeps
-	retry  time.Time // when to try again what has failed
-	first  bool      // no container has been started before it
-	// pullFailed is whether an image could not be pulled. Attempts that a back-off prevents do not count.
+	retry  time.Time // when to retry failed starts
+	first  bool      // no container was started before this pass
+	// pullFailed: an image could not be pulled. Attempts that a back-off prevents do not count.
 	pullFailed bool
-	// volume is how many volumes have been looked at for images, which are pulled first, and unmountable says why some are not there.
+	// volume is the number of volumes whose images were handled, which are pulled first. unmountable has the reasons why
+	// volumes are missing.
 	volume      int
 	unmountable map[string]reason
 }
 
-// stage is how far the start of a container is.
+// stage is the stage of a container's start.
 type stage int
 
 const (
@@ -51,10 +52,10 @@ const (
 	stagePull
 	stageStart
 	stagePostStart // the hook runs
-	stageKill      // the hook has failed, and so the container ends
+	stageKill      // the hook has failed; the container is being ended
 )
 
-// begin decides what to end and to start. It reports whether there is something to do now.
+// begin decides which containers to end and to start. It reports whether there is something to do now.
 func (p *Pod) begin(ctx context.Context, now time.Time) bool {
 	run := &pass{unmountable: map[string]reason{}, first: len(p.runs) == 0}
 	p.ephemerals(run)
@@ -86,8 +87,8 @@ func (p *Pod) ephemerals(run *pass) {
 	}
 }
 
-// initActions decides about init containers, the last one first, as the kubelet does. It returns whether main
-// containers may start, and whether the pod has failed.
+// initActions decides about init containers, the last one first, as the kubelet does. It reports whether main containers
+// may start, and whether the pod has failed.
 func (p *Pod) initActions(run *pass) (initialized, failed bool) {
 	specs := p.api.Spec.InitContainers
 	if len(specs) == 0 {
@@ -149,7 +150,7 @@ func (p *Pod) initActions(run *pass) (initialized, failed bool) {
 	return initialized, false
 }
 
-// mainActions decides about main containers. It reports whether all of them are done for good while sidecars run.
+// mainActions decides about main containers. It reports whether all have ended for good while sidecars run.
 func (p *Pod) mainActions(run *pass) (done bool) {
 	runtime := p.runtimeStatus()
 	keep, start := 0, 0
@@ -175,7 +176,7 @@ func (p *Pod) mainActions(run *pass) (done bool) {
 	return keep == 0 && start == 0 && len(run.kills) == 0 && len(p.running()) > 0
 }
 
-// changed reports whether the container runs another image than its spec says.
+// changed reports whether the image in the spec has changed since the container started.
 func (c *container) changed(spec *corev1.Container) bool {
 	return c.spec.Image != spec.Image
 }
@@ -220,7 +221,7 @@ func (c *container) killGrace(pod *corev1.Pod) int64 {
 	return terminationGrace(pod, nil)
 }
 
-// advance goes on with the pass. It reports whether it is over.
+// advance continues the pass. It reports whether it is over.
 func (p *Pod) advance(ctx context.Context, now time.Time) bool {
 	for _, c := range p.starts.pass.kills {
 		if c.advance(now, true); !c.stopped(now) {
@@ -260,7 +261,8 @@ func (p *Pod) advance(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// start does the next stage of the start of a container. It reports whether the container runs, or why it does not.
+// start does the next stages of a container's start. done reports whether the container runs; failed is the reason why
+// it does not.
 func (p *Pod) start(ctx context.Context, spec *corev1.Container, now time.Time) (done bool, failed *reason) {
 	run := p.starts.pass
 	switch run.stage {
@@ -315,7 +317,7 @@ func (p *Pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 	return false, nil
 }
 
-// countFailure counts a failed start of a container. One that a back-off prevents was not tried.
+// countFailure counts a failed start of a container, unless a back-off has prevented it.
 func (p *Pod) countFailure(spec *corev1.Container, failed *reason) {
 	if failed.reason != "CrashLoopBackOff" {
 		p.node.View.count(func(c *kubelet.Counts) {
@@ -324,7 +326,7 @@ func (p *Pod) countFailure(spec *corev1.Container, failed *reason) {
 	}
 }
 
-// postStarted goes on when the postStart hook has ended. If it has failed, the container ends.
+// postStarted continues when the postStart hook has ended. If it has failed, the container is ended.
 func (p *Pod) postStarted(ctx context.Context, c *container, now time.Time) (done bool, failed *reason) {
 	if hook := p.starts.pass.hook; hook != nil {
 		done, _, err := hook.result()
@@ -344,7 +346,7 @@ func (p *Pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 	return true, nil
 }
 
-// killed goes on when a container has ended whose hook has failed.
+// killed continues when a container with a failed hook has ended.
 func (p *Pod) killed(c *container, now time.Time) (done bool, failed *reason) {
 	if c.advance(now, true); !c.stopped(now) {
 		return false, nil
@@ -354,7 +356,7 @@ func (p *Pod) killed(c *container, now time.Time) (done bool, failed *reason) {
 	return false, &reason{"PostStartHookError", message}
 }
 
-// run creates the container, and starts it.
+// run creates and starts the container.
 func (p *Pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	plan := p.starts.plans[spec.Name]
 	p.node.config.Events.Container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
@@ -372,7 +374,7 @@ func (p *Pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *r
 	return nil
 }
 
-// nextAttempt returns the number of starts of a container until now.
+// nextAttempt returns the number of starts of a container so far.
 func (p *Pod) nextAttempt(name string) int {
 	if c := p.latest(name); c != nil {
 		return c.attempt + 1
@@ -380,7 +382,8 @@ func (p *Pod) nextAttempt(name string) int {
 	return 0
 }
 
-// unstarted returns a start of a container whose process could not be started. For a container runtime it has ended, without having begun.
+// unstarted returns a start of a container whose process could not be started. For a container runtime it has ended
+// without a start time.
 func (p *Pod) unstarted(spec *corev1.Container, message string, now time.Time) *container {
 	attempt := p.nextAttempt(spec.Name)
 	c := &container{
@@ -392,14 +395,14 @@ func (p *Pod) unstarted(spec *corev1.Container, message string, now time.Time) *
 	return c
 }
 
-// withoutLog returns what the API of the kubelet shows of a start of a container that has ended, whose log is empty.
+// withoutLog returns the container of the kubelet's API for a start that has ended, with an empty log.
 func withoutLog(id string) kubelet.Container {
 	log := stdio.NewLog()
 	log.Close()
 	return kubelet.Container{ID: id, Log: log}
 }
 
-// container returns a start of a container, whose process runs.
+// container returns a start of a container whose process runs.
 func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt int, startedAt time.Time) *container {
 	c := &container{
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt, resources: spec.Resources,
@@ -445,15 +448,14 @@ func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 	return c
 }
 
-// configuration is what a container is created with.
+// configuration has the parts with which a container is created.
 type configuration struct {
 	env    environment
 	root   *files.Root   // nil: the container does not have code
-	cgroup *cgroup.Group // nil: it is made with the container
+	cgroup *cgroup.Group // nil: it is created with the container
 }
 
-// configure makes the configuration of a container. An error is one that the kubelet reports as
-// CreateContainerConfigError.
+// configure returns the configuration of a container. The kubelet reports its errors as CreateContainerConfigError.
 func (p *Pod) configure(ctx context.Context, spec *corev1.Container) error {
 	env, err := p.environmentOf(ctx, spec)
 	if err != nil {
@@ -466,7 +468,7 @@ func (p *Pod) configure(ctx context.Context, spec *corev1.Container) error {
 			return err
 		}
 	}
-	for i := range spec.VolumeMounts { // also of what nobody looks into
+	for i := range spec.VolumeMounts { // also of containers into which nobody looks
 		if _, err := volumes.SubPath(&spec.VolumeMounts[i], env); err != nil {
 			return err
 		}
@@ -478,15 +480,15 @@ func (p *Pod) configure(ctx context.Context, spec *corev1.Container) error {
 	return nil
 }
 
-// reconfigure makes the configuration of a container that runs already. The object does not say what it was
-// created with, so a source that is gone now is as if it were empty.
+// reconfigure returns the configuration of a container that runs already. The object does not have the values with which
+// it was created, so a source that is deleted counts as empty.
 func (p *Pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	if !p.hasCode() {
 		return
 	}
 	p.volumes.Remount(ctx, true, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
-		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
+		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts there is no error
 		p.starts.configurations[spec.Name] = configuration{root: root}
 	}
 }
@@ -506,24 +508,24 @@ func (p *Pod) cgroupOf(spec *corev1.Container) *cgroup.Group {
 	return g
 }
 
-// put makes the container the latest start, and keeps one that was before.
+// put makes the container the latest start, and keeps the one before.
 func (p *Pod) put(c *container) {
 	runs := append([]*container{c}, p.runs[c.spec.Name]...)
 	p.runs[c.spec.Name] = runs[:min(len(runs), 2)]
 }
 
-// again asks for another pass not later than at a time.
+// again requests another pass at a time or earlier.
 func (run *pass) again(due time.Time) {
 	if run.retry.IsZero() || due.Before(run.retry) {
 		run.retry = due
 	}
 }
 
-// backOff returns why a container that has ended does not start again yet.
+// backOff returns the reason why a container that has ended does not start again yet.
 func (p *Pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	c := p.latest(spec.Name)
 	if slices.Contains(p.starts.pass.kills, c) {
-		c = p.previous(spec.Name) // a kubelet looks for the last end before its sync, in which it has ended this one
+		c = p.previous(spec.Name) // this sync has ended the container; a kubelet looks at the last end before the sync
 	}
 	if c == nil || c.running() {
 		return nil

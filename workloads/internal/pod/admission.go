@@ -20,12 +20,14 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
-// admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
-// it go on. The kubelet's own handler is not used, because it compares with the operating system of the process.
+// admit checks whether the node admits the pod, as the kubelet's predicates do. It reports false for a pod that it has
+// rejected, for good. It does not use the kubelet's own handler, which compares with the operating system of the
+// process.
 func (p *Pod) admit(ctx context.Context, now time.Time) bool {
 	if p.api.Status.Phase == corev1.PodRunning && p.hasCode() && p.volumes.AwaitsCertificates() {
-		// Containers run that are taken over. Their keys are not in the status, so they start again when they have others.
-		p.volumes.Mount(ctx, true, now) // an Event says what is missing
+		// Containers of the former agent run on. Their keys are not in the status, so they start again when they have
+		// others.
+		p.volumes.Mount(ctx, true, now) // it records an Event about what is missing
 		return false
 	}
 	if p.adopt(ctx) {
@@ -55,7 +57,7 @@ func (p *Pod) admit(ctx context.Context, now time.Time) bool {
 	return false
 }
 
-// rejection returns why the node does not take the pod.
+// rejection returns the reason why the node does not admit the pod; nil: it does.
 func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Node) *reason {
 	if os, ok := pod.Labels[corev1.LabelOSStable]; ok && os != object.Labels[corev1.LabelOSStable] {
 		return &reason{"PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
@@ -85,8 +87,8 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 	return nil
 }
 
-// withoutClusterResources returns the pod without requests of extended resources that the node does not have. They
-// belong to the cluster, and the scheduler has counted them.
+// withoutClusterResources returns the pod without requests of extended resources that the node does not have. Those are
+// cluster-level resources, which a scheduler extender counts.
 func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.Pod {
 	pod = pod.DeepCopy()
 	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -101,8 +103,8 @@ func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.
 	return pod
 }
 
-// adopt takes over a pod that another agent has run: the status says which containers run, and since when. It
-// reports whether there was something to take over.
+// adopt takes over a pod of a former agent, by the running containers in its status. It reports whether there was
+// something to take over.
 func (p *Pod) adopt(ctx context.Context) bool {
 	s := &p.api.Status
 	p.adoptResize()
@@ -125,7 +127,7 @@ func (p *Pod) adopt(ctx context.Context) bool {
 	}
 	p.admitted, p.sandbox.ready = true, true
 	if !p.hasCode() {
-		p.volumes.MarkMounted() // what could not be mounted yet is, for the next start of a container
+		p.volumes.MarkMounted() // the next start of a container mounts the others
 	}
 	for _, ip := range p.ips {
 		p.node.taken[ip] = p.api.UID

@@ -5,7 +5,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// hasCode reports whether a container of the pod has code, or somebody has looked into one, so that volumes need contents.
+// hasCode reports whether the volumes need contents, because a container of the pod has code, or a program has looked
+// into one.
 func (p *Pod) hasCode() bool {
 	has := p.seenInto
 	if has {

@@ -15,15 +15,15 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-// minimumGrace is the time that the kubelet leaves to a container at least before it sends SIGKILL.
+// minimumGrace is the minimum of seconds that the kubelet waits before it sends SIGKILL.
 const minimumGrace = 2
 
-// container is one start of a container of a pod, until the next one.
+// container is one start of a container of a pod.
 type container struct {
 	spec      *corev1.Container
 	kind      cri.ContainerKind
 	attempt   int
-	resources corev1.ResourceRequirements // those that it has; read-only
+	resources corev1.ResourceRequirements // current; read-only
 	cgroup    *cgroup.Group               // shows them
 	id        string
 	startedAt time.Time
@@ -32,15 +32,15 @@ type container struct {
 	exited    context.CancelFunc // ends the programs of exec
 	exit      *cri.Exit          // nil: it runs
 	verdicts  [cri.Kinds]verdict // by the kind of probe
-	presumed  bool               // started, as the start before it, until its startup probe looks at it
-	stop      *stop              // nil: it is not to end
+	presumed  bool               // counts as started, as the former start did, until its first startup probe
+	stop      *stop              // nil: it is not being stopped
 }
 
-// stop is the way of a running container to its end.
+// stop is the state of a container that is being stopped.
 type stop struct {
 	since    time.Time
 	grace    int64     // seconds
-	preStop  time.Time // when the preStop hook is done at the latest
+	preStop  time.Time // latest end of the preStop hook
 	hook     *hook     // the preStop hook; nil: there is none, or it sleeps
 	signaled time.Time // when SIGTERM was sent, and zero before
 	killAt   time.Time // when SIGKILL follows
@@ -51,13 +51,13 @@ func (c *container) running() bool {
 	return c.exit == nil
 }
 
-// stopped reports whether the container has ended, and is not being stopped any more: a preStop hook that sleeps goes on when its container has
-// ended meanwhile.
+// stopped reports whether the container has ended and is not being stopped any more: a sleeping preStop hook continues
+// even if its container has ended.
 func (c *container) stopped(now time.Time) bool {
 	return !c.running() && (c.stop == nil || c.stop.hook != nil || !now.Before(c.stop.preStop))
 }
 
-// observe takes over how the process has ended.
+// observe records the exit of the process, and reports whether it has just ended.
 func (c *container) observe(now time.Time) (changed bool) {
 	if c.exit != nil {
 		return false
@@ -76,7 +76,7 @@ func (c *container) observe(now time.Time) (changed bool) {
 	return true
 }
 
-// status returns the container as the kubelet's functions see containers.
+// status returns the container's status in the type of the kubelet's functions.
 func (c *container) status() *kubecontainer.Status {
 	s := &kubecontainer.Status{
 		ID:           kubecontainer.ContainerID{Type: "containerd", ID: c.id},
@@ -145,8 +145,7 @@ func (s *stop) preStopping(now time.Time) bool {
 	return now.Before(s.preStop)
 }
 
-// advance sends the signals that are due. turn reports whether the containers that have to end before this one have
-// ended.
+// advance sends the signals that are due. turn: the containers that must end before this one have ended.
 func (c *container) advance(now time.Time, turn bool) {
 	if c.stop == nil || !c.running() {
 		return
@@ -157,7 +156,7 @@ func (c *container) advance(now time.Time, turn bool) {
 		if s.preStopping(now) || !turn && now.Before(graceEnd) {
 			return
 		}
-		// The kubelet counts the time that has passed in whole seconds.
+		// The kubelet counts the elapsed time in whole seconds.
 		left := max(s.grace-int64(now.Sub(s.since).Seconds()), minimumGrace)
 		s.signaled, s.killAt = now, now.Add(time.Duration(left)*time.Second)
 		c.process.Terminate(now)
@@ -168,7 +167,7 @@ func (c *container) advance(now time.Time, turn bool) {
 	c.observe(now)
 }
 
-// next returns when the container has to be looked at again.
+// next returns the time of the next call of advance; zero: none.
 func (c *container) next(now time.Time) time.Time {
 	if !c.running() {
 		if !c.stopped(now) {
@@ -189,7 +188,7 @@ func (c *container) next(now time.Time) time.Time {
 	return next
 }
 
-// terminationGrace returns the seconds that a container has to end, by who ends it.
+// terminationGrace returns the grace period in seconds: of the probe that ends the container, or else of the pod.
 func terminationGrace(pod *corev1.Pod, probe *corev1.Probe) int64 {
 	switch {
 	case pod.DeletionGracePeriodSeconds != nil:
@@ -202,7 +201,7 @@ func terminationGrace(pod *corev1.Pod, probe *corev1.Probe) int64 {
 	return *pod.Spec.TerminationGracePeriodSeconds
 }
 
-// linuxUser returns the user that the first process of a container has.
+// linuxUser returns the user of a container's first process.
 func linuxUser(pod *corev1.Pod, spec *corev1.Container) *corev1.ContainerUser {
 	identity := identityOf(pod, spec)
 	return &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{

@@ -12,10 +12,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/network/dns"
 )
 
-// clusterDomain is what the names of Services end with.
+// clusterDomain is the domain of the names of Services.
 const clusterDomain = "cluster.local"
 
-// dnsConfig returns what the pod has in its /etc/resolv.conf. The kubelet's own code makes it, as with the flags --cluster-dns,
+// dnsConfig returns the content of the pod's /etc/resolv.conf, by the kubelet's own code with the flags --cluster-dns,
 // --cluster-domain and --resolv-conf="": a node does not have a DNS of its own.
 func (p *Pod) dnsConfig(ctx context.Context) *runtimeapi.DNSConfig {
 	configurer := dns.NewConfigurer(podEvents{ctx: ctx, recorder: p.node.config.Events}, nil, []net.IP{net.ParseIP(p.node.config.IP)},

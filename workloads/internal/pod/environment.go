@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// environment is what a container sees in its environment, by the names of the variables.
+// environment has the environment variables of a container, by name.
 type environment map[string]string
 
 // expand replaces $(NAME) in the words of a command line.
@@ -40,8 +40,8 @@ func (e environment) list() []string {
 	return list
 }
 
-// environmentOf returns the environment of a container, as makeEnvironmentVariables of the kubelet: variables of envFrom,
-// those of env, which may use others, and those of Services that do not have the name of another one.
+// environmentOf returns the environment of a container, as makeEnvironmentVariables of the kubelet does: variables of
+// envFrom, those of env, which may refer to others, and those of Services whose names are not taken.
 func (p *Pod) environmentOf(ctx context.Context, spec *corev1.Container) (environment, error) {
 	services, err := p.serviceVariables()
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *Pod) readAll(ctx context.Context, sources []corev1.EnvFromSource, into 
 	return nil
 }
 
-// valueFrom returns the value of a variable from elsewhere. It is not set if it is optional and does not exist.
+// valueFrom returns the value of a variable with valueFrom. set is false if the source is optional and does not exist.
 func (p *Pod) valueFrom(ctx context.Context, spec *corev1.Container, from *corev1.EnvVarSource) (value string, set bool, err error) {
 	missing := func(key, kind, name string, optional *bool) (string, bool, error) {
 		if ptr.Deref(optional, false) {
@@ -180,8 +180,8 @@ func (p *Pod) field(ref *corev1.ObjectFieldSelector) (string, error) {
 	return fieldpath.ExtractFieldPathAsString(p.api, path)
 }
 
-// resource returns a request or a limit for the downward API. A container without limits has those of the pod, or what
-// the node has.
+// resource returns a request or a limit for the downward API. A container without a limit has that of the pod, or the
+// allocatable resources of the node.
 func (p *Pod) resource(spec *corev1.Container, ref *corev1.ResourceFieldSelector) (string, error) {
 	allocatable := p.volumes.Allocatable()
 	pod, container := p.api.DeepCopy(), spec.DeepCopy()

@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 )
 
-// podEvents records the Events about pods of upstream's code, which calls these methods only.
+// podEvents records the Events of upstream's code about pods, which calls only these methods.
 type podEvents struct {
 	record.EventRecorderLogger
 	ctx      context.Context

@@ -16,13 +16,14 @@ const (
 	evictionGrace = 1
 )
 
-// eviction is how far the eviction of a pod is that uses more of the disk than its limits allow.
+// eviction is the state of the eviction of a pod that exceeds its limits of disk space.
 type eviction struct {
 	noticed time.Time // when the kubelet finds out; zero: there is nothing to find
 	reason  *reason   // the pod is evicted
 }
 
-// evicts reports whether the pod is evicted, because it uses more of the disk than its limits allow. It does not evict critical pods, as a kubelet.
+// evicts reports whether the pod is evicted because it exceeds its limits of disk space. Like a kubelet, it does not
+// evict critical pods.
 func (p *Pod) evicts(ctx context.Context, now time.Time) bool {
 	e := &p.termination.eviction
 	if kubetypes.IsCriticalPod(p.api) {

@@ -22,8 +22,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// hook is a postStart or preStop hook that runs a program in a container or sends a request, on a goroutine of its own. Hooks that sleep
-// are times of the state machine.
+// hook is a postStart or preStop hook that runs a program in a container or sends a request, on a goroutine of its own.
+// Hooks that sleep are handled by the timer of the pod.
 type hook struct {
 	cancel context.CancelFunc
 
@@ -33,14 +33,15 @@ type hook struct {
 	err     error
 }
 
-// result returns whether the hook has ended, and why it has failed.
+// result reports whether the hook has ended, and returns its error.
 func (h *hook) result() (done bool, message string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.done, h.message, h.err
 }
 
-// hookDelay is the time that a container runtime takes to start a program. In it, a function makes its own programs available.
+// hookDelay is the time that a container runtime takes to start a program. Meanwhile the function of a container can
+// register its own programs.
 const hookDelay = 10 * time.Millisecond
 
 // startHook runs a hook by the kubelet's code, and calls ended when it is over. It returns nil if there is nothing to run: the
@@ -69,7 +70,7 @@ func (p *Pod) startHook(ctx context.Context, c *container, handler *corev1.Lifec
 	return h
 }
 
-// sleepTime returns how long a hook sleeps.
+// sleepTime returns the duration of a hook that sleeps.
 func sleepTime(handler *corev1.LifecycleHandler) time.Duration {
 	if handler == nil || handler.Sleep == nil {
 		return 0
@@ -110,7 +111,7 @@ func (r commands) RunInContainer(ctx context.Context, _ kubecontainer.ContainerI
 	return append(out.Bytes(), errs.Bytes()...), err
 }
 
-// hookEvents records what the kubelet's code reports about hooks. It implements record.EventRecorder.
+// hookEvents records the Events of the kubelet's code for hooks. It implements record.EventRecorder.
 type hookEvents struct {
 	ctx    context.Context
 	events *recorder.Recorder
@@ -131,7 +132,7 @@ func (e hookEvents) AnnotatedEventf(object runtime.Object, _ map[string]string, 
 	e.Eventf(object, eventType, reason, format, args...)
 }
 
-// addresses are those of a pod, for the kubelet's code.
+// addresses are the addresses of a pod, for the kubelet's code.
 type addresses []string
 
 // GetPod implements an interface of the package lifecycle.
@@ -144,7 +145,7 @@ func (a addresses) GetPodStatus(context.Context, *kubecontainer.Pod) (*kubeconta
 	return &kubecontainer.PodStatus{IPs: a}, nil
 }
 
-// hookClient sends the requests of a hook while a context is not done.
+// hookClient returns a client that sends the requests of a hook until ctx is done.
 func (p *Pod) hookClient(ctx context.Context) hookClient {
 	c := hookClient{ctx: ctx}
 	if host := p.host(); host != nil {

@@ -4,7 +4,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
-// host returns the pod as a host of the network, which it joins with its first use. It is nil if the nodes have no network.
+// host returns the pod as a host of the network, which it joins when host is first called. It returns nil if the nodes
+// have no network.
 func (p *Pod) host() *network.Host {
 	n := p.node.config.Network
 	if p.sandbox.host == nil && n != nil && !p.sandbox.stopped {
@@ -25,7 +26,7 @@ func (p *Pod) addresses() []string {
 	return append(lines, p.node.config.IP)
 }
 
-// stopSandbox ends what the containers share.
+// stopSandbox ends the sandbox, which the containers share.
 func (p *Pod) stopSandbox() {
 	p.sandbox.stopped = true
 	if p.sandbox.host != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 )
 
-// identityOf returns who the processes of a container run as: who the pod says, or the user of the image, which is taken for root if it is not known.
+// identityOf returns the user and the groups of a container's processes: those of the pod's security context, or else of
+// the image; if that is not known, root.
 func identityOf(pod *corev1.Pod, spec *corev1.Container) files.Identity {
 	identity := files.Identity{Owner: image.UserOf(spec.Image).Owner}
 	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-// neededImage is an image that has to be on the node, for a container or as a volume.
+// neededImage is an image that the node needs, for a container or as a volume.
 type neededImage struct {
 	name   string
 	policy corev1.PullPolicy
@@ -31,7 +31,7 @@ func (p *Pod) imageOf(ctx context.Context, spec *corev1.Container) neededImage {
 	}}
 }
 
-// imageOfVolume returns the image that is a volume, by its place in the specification.
+// imageOfVolume returns the image of the i-th volume of the specification.
 func (p *Pod) imageOfVolume(ctx context.Context, i int) neededImage {
 	source := p.api.Spec.Volumes[i].Image
 	plan := p.node.config.Programs.Plan(p.api, &corev1.Container{Image: source.Reference}, cri.Main, i)
@@ -40,7 +40,7 @@ func (p *Pod) imageOfVolume(ctx context.Context, i int) neededImage {
 	}}
 }
 
-// pull begins to pull an image. It returns how long that takes, or why it does not begin.
+// pull begins to pull an image. It returns the duration, or the reason why it does not begin.
 func (p *Pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 	if _, _, _, err := parsers.ParseImageName(i.name); err != nil {
 		message := fmt.Sprintf("Failed to apply default image tag %q: %v", i.name, err)
@@ -70,7 +70,7 @@ func (p *Pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 	return i.plan.PullDelay, nil
 }
 
-// pulled ends the pull, and returns why it has failed.
+// pulled ends the pull, and returns the reason if it has failed.
 func (p *Pod) pulled(i neededImage, now time.Time) *reason {
 	if i.plan.PullError != "" {
 		i.record(corev1.EventTypeWarning, events.FailedToPullImage, "Failed to pull image %q: %s", i.name, i.plan.PullError)
@@ -106,8 +106,8 @@ func (p *Pod) pulled(i neededImage, now time.Time) *reason {
 	return nil
 }
 
-// pullVolumes pulls the images that are volumes, one after the other, before the first container of the pass starts. It reports whether
-// that is over. A container that mounts one that has failed does not start: see unmountable.
+// pullVolumes pulls the images of volumes, one after the other, before the first container of the pass starts. It
+// reports whether that is over. A container that mounts a failed one does not start: see unmountable.
 func (p *Pod) pullVolumes(ctx context.Context, now time.Time) bool {
 	run := p.starts.pass
 	for run.volume < len(p.api.Spec.Volumes) {
@@ -138,7 +138,7 @@ func (p *Pod) pullVolumes(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// unmountable returns why a container cannot start that mounts images as volumes.
+// unmountable returns the reason why a container that mounts images as volumes cannot start; nil: it can.
 func (p *Pod) unmountable(ctx context.Context, spec *corev1.Container) *reason {
 	var last *reason
 	for i := range spec.VolumeMounts {

@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// look is a wish to see the files of a container that has no code. Nobody looks into most of them, so that their volumes get their
-// contents, and the token of the Pod is requested, with the first look.
+// look is a request for the files of a container without code. Most are never looked into, so their volumes get their
+// contents, and the token of the Pod is requested, only with the first look.
 type look struct {
 	container string
 	answer    chan<- seenFiles // has room for the answer
@@ -23,7 +23,7 @@ type seenFiles struct {
 	err  error
 }
 
-// looks are the wishes of the pods of a node. The methods are safe for concurrent use.
+// looks are the looks into the pods of a node. Its methods are safe for concurrent use.
 type looks struct {
 	mu    sync.Mutex
 	asked map[types.UID][]look
@@ -38,7 +38,7 @@ func (l *looks) add(uid types.UID, wish look) {
 	l.asked[uid] = append(l.asked[uid], wish)
 }
 
-// take returns the wishes of a pod, and removes them.
+// take removes and returns the looks into a pod.
 func (l *looks) take(uid types.UID) []look {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *looks) take(uid types.UID) []look {
 	return wishes
 }
 
-// lookInto returns the files of a container of a pod. It is called by the goroutines of programs.
+// lookInto returns the files of a container of a pod. Goroutines of programs call it.
 func (n *Node) lookInto(ctx context.Context, uid types.UID, container string) (*files.Root, error) {
 	answer := make(chan seenFiles, 1)
 	n.looks.add(uid, look{container, answer})
@@ -82,7 +82,7 @@ func (p *Pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 		p.volumes.Fill(ctx, now)
 	}
 	made, ok := p.starts.configurations[name]
-	if !ok { // another agent has started it; what it was created with may be gone
+	if !ok { // a former agent has started it; the sources of its configuration may be deleted
 		made.env, _ = p.environmentOf(ctx, spec)
 	}
 	root, err := p.root(spec, made.env, c.cgroup)

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// root returns the files that a container sees: its own, and the volumes that it mounts.
+// root returns the files of a container: its own, and its mounted volumes.
 func (p *Pod) root(spec *corev1.Container, env environment, group *cgroup.Group) (*files.Root, error) {
 	mounts, err := p.volumes.Mounts(spec, env)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Pod) root(spec *corev1.Container, env environment, group *cgroup.Group)
 	return root, nil
 }
 
-// hostname returns the name that the containers of the pod have as a host.
+// hostname returns the hostname of the pod's containers.
 func (p *Pod) hostname() string {
 	name := p.api.Name
 	if p.api.Spec.Hostname != "" {
@@ -68,7 +68,7 @@ func (p *Pod) hostname() string {
 	return name
 }
 
-// domain returns what follows the hostname of the pod in its full name, if it has one.
+// domain returns the part after the hostname in the pod's full name; "" if it has none.
 func (p *Pod) domain() string {
 	if p.api.Spec.Subdomain == "" || p.api.Spec.HostnameOverride != nil {
 		return ""
@@ -76,7 +76,8 @@ func (p *Pod) domain() string {
 	return fmt.Sprintf("%s.%s.svc.%s", p.api.Spec.Subdomain, p.api.Namespace, clusterDomain)
 }
 
-// kernelName returns the name that the kernel has for the containers of the pod: with setHostnameAsFQDN the full name, which may be too long.
+// kernelName returns the hostname of the kernel for the pod's containers. With setHostnameAsFQDN it is the full name,
+// which may be too long.
 func (p *Pod) kernelName() (string, error) {
 	if kubecontainer.IsHostNetworkPod(p.api) {
 		return p.hostname(), nil
@@ -88,7 +89,7 @@ func (p *Pod) kernelName() (string, error) {
 	return name, nil
 }
 
-// hosts returns /etc/hosts, which is that of the node in its network.
+// hosts returns the content of /etc/hosts, which in the host network is that of the node.
 func (p *Pod) hosts() string {
 	var b bytes.Buffer
 	if kubecontainer.IsHostNetworkPod(p.api) {

@@ -19,26 +19,26 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// Config is what NewNode needs. All fields are required, except for Network and Static.
+// Config configures NewNode. All fields are required, except Network and Static.
 type Config struct {
 	// IP is the address of the node, and Addresses are those of its pods.
 	IP        string
 	Addresses Subnet
 	// Spec is the Node as it is registered.
 	Spec *corev1.Node
-	// Static are the static pods, as they are in the files of the kubelet.
+	// Static are the static pods, as in the manifest files of the kubelet.
 	Static []*corev1.Pod
 	// Client acts as the node, and Events records its Events.
 	Client kubernetes.Interface
 	Events *recorder.Recorder
-	// Object returns the Node object; nil: it is not there.
+	// Object returns the Node object; nil: it does not exist.
 	Object func() *corev1.Node
 	// Services has the Services of the cluster.
 	Services corelisters.ServiceLister
 	// Images are the images that are on the node, and Volumes has the volumes of its pods.
 	Images  *image.Store
 	Volumes *volumes.Node
-	// Programs decides what runs in containers.
+	// Programs decides which programs run in containers.
 	Programs *cri.Programs
 	// Network connects the pods. nil: they are not connected.
 	Network *network.Network
@@ -46,17 +46,18 @@ type Config struct {
 	DNS string
 	// Seed determines all random delays.
 	Seed uint64
-	// Report is called with problems that leave a pod without what it should be, and Logger gets what is tried again.
+	// Report is called with errors that stop a pod from working, and Logger logs errors that are retried.
 	Report func(error)
 	Logger klog.Logger
 	// Go runs a function on a goroutine that the node waits for.
 	Go func(func())
-	// Enqueue has a pod synced, and Wake has the node look at its mirror pods. They are safe for concurrent use.
+	// Enqueue queues a pod to be synced, and Wake makes the node check its mirror pods. They are safe for concurrent
+	// use.
 	Enqueue func(types.UID)
 	Wake    func()
 }
 
-// Node has the pods of a node, and what they share. It belongs to the goroutine of the node, except for View.
+// Node has the pods of a node, and the state that they share. It belongs to the goroutine of the node, except for View.
 type Node struct {
 	// View shows the pods to the API of the kubelet.
 	View   *View
@@ -79,8 +80,8 @@ func NewNode(config Config) *Node {
 	}
 }
 
-// Pod returns a pod that has something to do, with its newest version; nil: nothing is to be done. latest is a version of the object that has
-// arrived, and is nil if none has. gone says that the object is deleted.
+// Pod returns a pod to sync, with its newest version; nil: there is nothing to do. latest is a new version of the
+// object; nil: there is none. gone: the object is deleted.
 func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
 	p := n.pods[uid]
 	if p == nil {
@@ -95,7 +96,7 @@ func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
 		}
 	}
 	if latest != nil {
-		p.seen(latest) // also if it is gone: its last state says how long its containers have
+		p.seen(latest) // also if it is deleted: its last state has the grace period
 	}
 	p.gone = p.gone || gone
 	return p
@@ -104,7 +105,7 @@ func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
 // UIDs returns the uids of all pods, in order.
 func (n *Node) UIDs() []types.UID { return slices.Sorted(maps.Keys(n.pods)) }
 
-// Restore has the pods look at a time whether somebody else has written their statuses.
+// Restore makes the pods check at a time whether another client has written their statuses.
 func (n *Node) Restore(now time.Time) {
 	for _, p := range n.pods {
 		p.report.restore = now
@@ -136,7 +137,8 @@ func (n *Node) forget(p *Pod) {
 	n.looks.take(p.api.UID)
 }
 
-// others returns the pods that count when another one is admitted. One that runs and is not admitted yet is being taken over.
+// others returns the pods whose resources count when another pod is admitted. A running pod that is not admitted yet is
+// being taken over.
 func (n *Node) others(than *corev1.Pod) []*corev1.Pod {
 	var others []*corev1.Pod
 	for uid, p := range n.pods {

@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
-// notice says once for each image that its program is not run, if that makes a difference.
+// notice reports once for each image that its program is not run, if that makes a difference.
 func (p *Pod) notice(ctx context.Context, spec *corev1.Container) {
 	programs := p.node.config.Programs
 	sentence := programs.NotRun(p.api, spec, cri.KindOf(p.api, spec.Name), p.latest(spec.Name).process)

@@ -6,8 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CompareAdmission compares two pods by the order in which a node that starts syncs them: those that another agent has admitted come first, so that new pods
-// get the resources that remain. Otherwise the order is that of a kubelet. nil, of which the object has not arrived, comes last.
+// CompareAdmission compares two pods by the order in which a starting node syncs them. Pods that a former agent has
+// admitted come first, so new pods get the remaining resources. Otherwise the order is that of a kubelet. nil, a pod
+// whose object has not arrived, comes last.
 func CompareAdmission(a, b *corev1.Pod) int {
 	if a == nil || b == nil {
 		return cmp.Compare(rank(a != nil), rank(b != nil))

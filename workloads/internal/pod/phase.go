@@ -5,8 +5,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// phase returns the phase of a pod that follows from the statuses of its init and main containers. terminal says
-// that no container will be started again, started that a main container has been started before.
+// phase returns the phase of a pod by the statuses of its init and main containers. terminal: no container will be
+// started again. started: a main container was started before.
 func phase(pod *corev1.Pod, statuses []corev1.ContainerStatus, terminal, started bool) corev1.PodPhase {
 	var (
 		initPending, sidecarPending, initFailed           int
@@ -77,7 +77,7 @@ func phase(pod *corev1.Pod, statuses []corev1.ContainerStatus, terminal, started
 	return corev1.PodFailed
 }
 
-// lastEnd returns how the container has ended that is not running, and nil if it has not run before.
+// lastEnd returns the last termination of a container that is not running; nil if it has never run.
 func lastEnd(s corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if s.State.Terminated != nil {
 		return s.State.Terminated

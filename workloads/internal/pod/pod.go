@@ -27,13 +27,13 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// restorePeriod is how often the kubelet looks whether somebody else has written the status.
+// restorePeriod is the interval at which the kubelet checks whether another client has written the status.
 const restorePeriod = 10 * time.Second
 
 // Pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
 type Pod struct {
 	node *Node
-	api  *corev1.Pod // the newest version that is there, with the resources that the node has allocated; read-only
+	api  *corev1.Pod // the newest version, with the resources that the node has allocated; read-only
 	gone bool        // the object is deleted
 
 	static bool // the object is a mirror pod
@@ -50,16 +50,16 @@ type Pod struct {
 	ips      []string
 	runs     map[string][]*container // by the name of the container: the latest start, and the one before
 	probers  []*prober               // nil: the pod is not probed yet
-	seenInto bool                    // somebody has looked into a container without code
+	seenInto bool                    // a program has looked into a container without code
 
 	timer *time.Timer
 }
 
-// report is the status of a pod as the node has written it, or will.
+// report is the status of a pod that the node has written, or will write.
 type report struct {
 	status    corev1.PodStatus // the newest one of ours
 	unwritten bool             // status is not written yet
-	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
+	restore   time.Time        // when to check whether another client has written it; zero: none has
 }
 
 // starts are the next starts of the containers of a pod, by the names of the containers.
@@ -69,30 +69,30 @@ type starts struct {
 	reasons        map[string]reason        // why a container does not start
 	pulls          map[string]*timing.Retry // by image: back-off after failed pulls
 	pass           *pass                    // containers that are being started
-	again          time.Time                // when to look again for what to start
+	again          time.Time                // when to check again which containers to start
 	dirty          bool                     // something has changed since then
 }
 
-// termination is how far a pod is on its way to its end.
+// termination is the state of a pod's end.
 type termination struct {
-	killing   bool    // all containers are ending, because the pod has nothing else to do
-	failure   *reason // why the kubelet ends the pod
+	killing   bool    // all containers are ending, because only sidecars are left
+	failure   *reason // the reason why the kubelet ends the pod
 	eviction  eviction
 	ending    *ending // nil: it does not end
-	rejected  bool    // the node has not taken it
+	rejected  bool    // the node has not admitted it
 	completed bool    // all containers have ended, and the sandbox is stopped
-	deleted   bool    // we have deleted the object
+	deleted   bool    // the node has deleted the object
 	finished  bool    // there is nothing left to do
 }
 
-// sandbox is what the containers of a pod share, above all the network.
+// sandbox is the part of a pod that its containers share, above all the network.
 type sandbox struct {
 	readyAt  time.Time // zero: it does not exist
 	ready    bool
 	failures int // to create it
 	stopped  bool
 	host     *network.Host         // nil: it has not joined the network
-	dns      *runtimeapi.DNSConfig // what /etc/resolv.conf has
+	dns      *runtimeapi.DNSConfig // of /etc/resolv.conf
 }
 
 func (s sandbox) exists() bool { return s.ready }
@@ -103,9 +103,10 @@ type reason struct{ reason, message string }
 // ending is the end of a pod.
 type ending struct {
 	grace int64 // seconds
-	// seen is the pod that the kubelet's worker has: the one of the last change that syncs it. The status of later writes is not in it.
+	// seen is the version of the pod that the kubelet's pod worker has: that of the last change that syncs it, without
+	// later writes of the status.
 	seen *corev1.Pod
-	// phase follows from the containers in its first status; empty: that is not written yet.
+	// phase is that of the first status of the end; empty: it is not written yet.
 	phase corev1.PodPhase
 }
 
@@ -120,7 +121,7 @@ func newPod(n *Node, api *corev1.Pod) *Pod {
 	}
 }
 
-// Outdate has the volumes brought up to date, because their sources have changed.
+// Outdate makes the next sync update the volumes, because their sources have changed.
 func (p *Pod) Outdate(now time.Time) { p.volumes.Outdate(now) }
 
 func (p *Pod) key() string { return p.api.Namespace + "/" + p.api.Name }
@@ -140,8 +141,8 @@ func (p *Pod) previous(name string) *container {
 	return nil
 }
 
-// succeededInit reports whether the container is one of spec.initContainers that has succeeded. A kubelet does not show that it waits, also if it is a
-// sidecar and starts again.
+// succeededInit reports whether the container is one of spec.initContainers that has succeeded. A kubelet does not show
+// it as waiting, even if it is a sidecar and starts again.
 func (p *Pod) succeededInit(name string) bool {
 	c := p.latest(name)
 	return c != nil && (c.kind == cri.Init || c.kind == cri.Sidecar) && !c.running() && c.exit.Code == 0
@@ -192,8 +193,8 @@ func newer(a, b *corev1.Pod) bool {
 	return x > y
 }
 
-// Sync does what is due. It follows the kubelet: the status of what runs first, then volumes, the sandbox, and the
-// containers that have to start or end.
+// Sync does what is due, in the order of the kubelet: first the status, then volumes, the sandbox, and the containers to
+// start or end.
 func (p *Pod) Sync(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -207,7 +208,7 @@ func (p *Pod) Sync(ctx context.Context) {
 	}
 }
 
-// step does one round, and reports whether another one has to follow at once.
+// step does one round, and reports whether another one must follow at once.
 func (p *Pod) step(ctx context.Context, now time.Time) bool {
 	if p.static && (p.gone || p.api.DeletionTimestamp != nil) {
 		p.unmirror(ctx, now)
@@ -223,7 +224,7 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 	}
 	p.observe(ctx, now)
 	p.answer(ctx, now)
-	switch { // also if the pod has to end: a kubelet finishes a sync that has begun
+	switch { // also if the pod must end: a kubelet finishes a sync that has begun
 	case p.starts.pass != nil:
 		return p.advance(ctx, now)
 	case p.termination.killing:
@@ -263,7 +264,7 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 	return p.begin(ctx, now) || asked
 }
 
-// observe takes over what has happened in the containers.
+// observe records the changes of the containers.
 func (p *Pod) observe(ctx context.Context, now time.Time) {
 	changed := false
 	for _, name := range p.names() {
@@ -315,8 +316,8 @@ func (p *Pod) mustEnd(ctx context.Context, now time.Time) {
 	}
 }
 
-// checkDeadline reports whether the pod is past its deadline, which is why it fails then. A kubelet records that with each status that it
-// generates; times is how many.
+// checkDeadline reports whether the pod is past its deadline, and makes it fail then. A kubelet records an Event with
+// each status that it generates; times is their number.
 func (p *Pod) checkDeadline(ctx context.Context, now time.Time, times int) bool {
 	if deadline := p.deadline(); deadline.IsZero() || now.Before(deadline) {
 		return false
@@ -328,7 +329,7 @@ func (p *Pod) checkDeadline(ctx context.Context, now time.Time, times int) bool 
 	return true
 }
 
-// deadline returns when spec.activeDeadlineSeconds ends, and zero if it is not set.
+// deadline returns the end of spec.activeDeadlineSeconds; zero: it is not set.
 func (p *Pod) deadline() time.Time {
 	if p.api.Spec.ActiveDeadlineSeconds == nil || p.report.status.StartTime == nil {
 		return time.Time{}
@@ -347,8 +348,8 @@ func (p *Pod) end(ctx context.Context, now time.Time) bool {
 	p.termination.ending.grace = max(p.termination.ending.grace, 1) // also if it is deleted by force
 	if !p.stopped(now) {
 		if !p.gone && p.termination.ending.phase == "" {
-			// The status of containers that are ending is written before they get a signal. Then it has what probes change, until all have
-			// ended: so long the phase stays, too.
+			// The status is written before ending containers get a signal. Until all have ended, only probes change it,
+			// and the phase stays.
 			s := p.generate(now, false)
 			p.termination.ending.phase = s.Phase
 			if podutil.IsPodPhaseTerminal(s.Phase) {
@@ -387,7 +388,7 @@ func (p *Pod) finish(ctx context.Context, now time.Time) bool {
 		p.termination.rejected, p.termination.ending.seen = false, p.api // a kubelet looks at the deadline of each pod
 	}
 	if p.termination.rejected {
-		p.publish(ctx, *p.report.status.DeepCopy(), now) // the API of the kubelet shows the other one
+		p.publish(ctx, *p.report.status.DeepCopy(), now) // not the one that the API of the kubelet shows
 		return false
 	}
 	s := p.generate(now, true)
@@ -406,7 +407,7 @@ func (p *Pod) finish(ctx context.Context, now time.Time) bool {
 	return false
 }
 
-// kill stops the containers that are left when the pod has nothing else to do, which are sidecars.
+// kill stops the sidecars when no other container is left.
 func (p *Pod) kill(ctx context.Context, now time.Time) bool {
 	grace := int64(minimumGrace)
 	if own := p.api.Spec.TerminationGracePeriodSeconds; own != nil {
@@ -428,7 +429,7 @@ func (p *Pod) stopAll(ctx context.Context, grace int64, now time.Time) {
 			c.beginStop(ctx, p, grace, "", now)
 		}
 	}
-	// A container that ends may be the one that another one waits for.
+	// Another container may wait for the end of this one.
 	for before := -1; before != len(p.running()); {
 		before = len(p.running())
 		for _, c := range p.running() {
@@ -437,7 +438,7 @@ func (p *Pod) stopAll(ctx context.Context, grace int64, now time.Time) {
 	}
 }
 
-// turn reports whether the containers that have to end before this one have ended.
+// turn reports whether the containers that must end before this one have ended.
 func (p *Pod) turn(c *container, now time.Time) bool {
 	if c.kind != cri.Sidecar {
 		return true
@@ -504,7 +505,7 @@ func (p *Pod) jitter() seeded.Durations {
 	return seeded.Durations{Seed: p.node.config.Seed, Key: p.key()}
 }
 
-// publish writes a status if what is the kubelet's has changed. If the write fails, it is repeated later.
+// publish writes a status if the kubelet's part has changed. A failed write is repeated later.
 func (p *Pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	normalize(&s, &p.report.status, now)
 	s.ObservedGeneration = podutil.CalculatePodStatusObservedGeneration(p.api)
@@ -527,12 +528,12 @@ func (p *Pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 		p.report.unwritten = false
 	default:
 		p.starts.again = now.Add(timing.RetryPeriod)
-		p.node.config.Logger.V(2).Info("The status of a pod is not written, and will be again", "pod", p.key(), "err", err)
+		p.node.config.Logger.V(2).Info("The status of a pod is not written yet", "pod", p.key(), "err", err)
 	}
 }
 
-// patchStatus writes a status with a strategic merge patch, as a kubelet, which leaves conditions of others alone. It
-// returns the pod as it was if the patch would be empty.
+// patchStatus writes a status with a strategic merge patch, as a kubelet does, which keeps conditions of other clients.
+// It returns the unchanged pod if the patch would be empty.
 func patchStatus(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
 	before, err := json.Marshal(corev1.Pod{Status: pod.Status})
 	if err != nil {
@@ -553,7 +554,7 @@ func patchStatus(ctx context.Context, client kubernetes.Interface, pod *corev1.P
 	return client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }
 
-// schedule sets the timer for the next moment at which something happens by itself.
+// schedule sets the timer for the next due event.
 func (p *Pod) schedule(now time.Time) {
 	var next time.Time
 	for _, runs := range p.runs {

@@ -12,7 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
-// verdict is what a kubelet acts on: the last result of a probe of one start of a container that came as often in a row as its threshold says.
+// verdict is the last result of a probe that came as often in a row as its threshold requires, for one start of a
+// container. The kubelet acts on it.
 type verdict int
 
 const (
@@ -21,8 +22,9 @@ const (
 	probeFailed
 )
 
-// prober runs one probe of a container, in all its starts, as a worker of the kubelet's prober does: its period begins with the first sync of the
-// pod and goes on when the container restarts, and so does the number of equal results in a row. It probes what the status shows.
+// prober runs one probe of a container, in all its starts, as a worker of the kubelet's prober does: its period begins
+// with the first sync of the pod. The period and the number of equal results in a row continue when the container
+// restarts. It probes the container that the status shows.
 type prober struct {
 	name string // of the container
 	kind cri.ProbeKind
@@ -31,13 +33,13 @@ type prober struct {
 	tick      time.Time  // the next run
 	asked     bool       // run now, and count the period from now on
 	idle      bool       // no timer is set for the next run
-	skipping  bool       // runs are left out because they pass
-	began     time.Time  // when the probe that runs has begun
-	container *container // the start that it has looked at last
+	skipping  bool       // runs are skipped because they pass
+	began     time.Time  // when the running probe has begun
+	container *container // the start that it has probed last
 	flight    *container // the start whose probe runs
 	last      bool       // the last result
 	run       int        // how often in a row the last result came
-	held      bool       // it has done its work for this start of the container
+	held      bool       // no further probe of this start of the container
 }
 
 // addProbers begins the probes of the pod, at its first sync.
@@ -83,13 +85,13 @@ func (c *container) ready(now time.Time) bool {
 	return result == cri.Success
 }
 
-// unhealthy reports whether the container has to be killed because of a probe.
+// unhealthy reports whether the container must be killed because of a probe.
 func (c *container) unhealthy() bool {
 	return c.verdicts[cri.Liveness] == probeFailed || c.verdicts[cri.Startup] == probeFailed
 }
 
-// ask has the readiness probes run now of containers that have started and are not ready, as a kubelet does with each sync of the pod. It reports
-// whether there are any.
+// ask makes the readiness probes of containers that have started and are not ready run now, as a kubelet does with each
+// sync of the pod. It reports whether there are any.
 func (p *Pod) ask() (asked bool) {
 	for _, r := range p.probers {
 		if c := p.latest(r.name); r.kind == cri.Readiness && c != nil && c.started() && c.verdicts[cri.Readiness] != probePassed {
@@ -162,8 +164,9 @@ func (p *Pod) shows(c *container) bool {
 	return false
 }
 
-// probes reports whether the container is probed: as long as the status shows that it runs. Its end is shown at once, unless the kubelet is
-// busy with other containers of the pod. A pod that is over, such as one past its deadline, is not probed while it ends.
+// probes reports whether the container is probed: while the status shows it as running. Its end is shown at once, unless
+// the kubelet is busy with other containers of the pod. A pod with a terminal phase, such as one past its deadline, is
+// not probed while it ends.
 func (p *Pod) probes(c *container, now time.Time) bool {
 	if p.termination.ending != nil && podutil.IsPodPhaseTerminal(p.termination.ending.phase) {
 		return false
@@ -171,14 +174,15 @@ func (p *Pod) probes(c *container, now time.Time) bool {
 	return p.shows(c) && (c.running() || p.starts.pass != nil || p.termination.ending != nil && !p.stopped(now))
 }
 
-// active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
-// its main containers is probed.
+// active reports whether the probe is active: a startup probe until it has passed, the others after that. While the pod
+// ends, only the readiness of its main containers is probed.
 func (r *prober) active(p *Pod, c *container) bool {
 	held := r.held && r.container == c || p.termination.ending != nil && c.kind == cri.Main && r.kind != cri.Readiness
 	return !held && (r.kind == cri.Startup) != c.passed()
 }
 
-// delayed returns when the initial delay of a start of the container is over. It counts from the time in the status, which has whole seconds.
+// delayed returns the end of the initial delay of a start of the container. It counts from the time in the status, which
+// has whole seconds.
 func (r *prober) delayed(c *container) time.Time {
 	return c.startedAt.Truncate(time.Second).Add(time.Duration(r.spec.InitialDelaySeconds) * time.Second)
 }
@@ -195,7 +199,7 @@ func (r *prober) from(now time.Time) time.Time {
 	return r.tick
 }
 
-// take takes over a result. It reports whether that changes the status, or what the kubelet does.
+// take records a result. It reports whether that changes the status or the actions of the kubelet.
 func (r *prober) take(ctx context.Context, p *Pod, result cri.ProbeResult, output string, now time.Time) (changed bool) {
 	c := r.flight
 	r.flight = nil
@@ -239,8 +243,7 @@ func (r *prober) take(ctx context.Context, p *Pod, result cri.ProbeResult, outpu
 	return changed
 }
 
-// next returns when the probe has to run. A probe that passes and goes on passing until the process changes by itself
-// is not run in between.
+// next returns the time of the next run. A probe that passes until the process changes by itself is not run in between.
 func (r *prober) next(p *Pod, now time.Time) time.Time {
 	c := p.latest(r.name)
 	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == cri.Startup && c.presumed) || !p.probes(c, now) {
@@ -265,7 +268,7 @@ func (r *prober) next(p *Pod, now time.Time) time.Time {
 	return r.from(change)
 }
 
-// showProbes writes what probes have changed while a sync of the pod goes on, as a kubelet does at once.
+// showProbes writes the changes by probes during a sync of the pod at once, as a kubelet does.
 func (p *Pod) showProbes(ctx context.Context, now time.Time) {
 	s := *p.report.status.DeepCopy()
 	for _, statuses := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {

@@ -9,15 +9,15 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
-// probed is how often a probe of a pod has run.
+// probed counts the runs of a probe of a pod.
 type probed struct {
 	runs kubelet.Probes
-	// skipped is when the first of the runs is due that are left out because they pass; zero: none is.
+	// skipped is the due time of the first run that is skipped because it passes; zero: none is skipped.
 	skipped time.Time
 	period  time.Duration
 }
 
-// passes returns how many runs that are left out were due up to a time.
+// passes returns the number of skipped runs that were due up to a time.
 func (d *probed) passes(now time.Time) uint64 {
 	if d.skipped.IsZero() || now.Before(d.skipped) {
 		return 0
@@ -25,10 +25,10 @@ func (d *probed) passes(now time.Time) uint64 {
 	return 1 + uint64(now.Sub(d.skipped)/d.period)
 }
 
-// countProbe changes how often a probe of a pod has run.
+// countProbe changes the counts of a probe of a pod.
 func (p *Pod) countProbe(r *prober, change func(*probed)) {
 	if p.termination.completed {
-		return // the probes have ended, and what was counted is gone
+		return // the probes have ended, and their counts are dropped
 	}
 	p.node.View.countProbe(r, p.api, change)
 }
@@ -50,7 +50,7 @@ func (v *View) countProbe(r *prober, pod *corev1.Pod, change func(*probed)) {
 	change(d)
 }
 
-// skips notes that runs are left out from now on, because they pass. The first is the one that is due next.
+// skips records that runs are skipped from the next due one on, because they pass.
 func (r *prober) skips(p *Pod) {
 	if r.skipping {
 		return
@@ -60,7 +60,7 @@ func (r *prober) skips(p *Pod) {
 	p.countProbe(r, func(d *probed) { d.skipped = first })
 }
 
-// goesOn counts the runs that were left out before a time.
+// goesOn counts the runs that were skipped before a time.
 func (r *prober) goesOn(p *Pod, now time.Time) {
 	if !r.skipping {
 		return
@@ -89,7 +89,7 @@ func (v *View) Probes() map[kubelet.Probe]kubelet.Probes {
 	return counts
 }
 
-// forgetProbes removes what is counted of a pod, whose probes have ended.
+// forgetProbes removes the counts of a pod whose probes have ended.
 func (v *View) forgetProbes(uid types.UID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

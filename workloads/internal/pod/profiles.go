@@ -15,8 +15,8 @@ import (
 // seccompRoot is the folder of a node in which a kubelet looks for profiles of the type Localhost.
 const seccompRoot = "/var/lib/kubelet/seccomp"
 
-// checkProfiles returns why a container runtime cannot create a container, as containerd words it: the node does not have its AppArmor or
-// seccomp profile of the type Localhost. No AppArmor profiles are loaded on a node. seccomp profiles are files, which Pods can write.
+// checkProfiles returns containerd's error for a container whose AppArmor or seccomp profile of the type Localhost the
+// node does not have. No AppArmor profiles are loaded on a node. seccomp profiles are files, which Pods can write.
 func (p *Pod) checkProfiles(spec *corev1.Container) error {
 	if profile := apparmor.GetProfile(p.api, spec); profile != nil && profile.Type == corev1.AppArmorProfileTypeLocalhost {
 		return fmt.Errorf("failed to get container spec opts: failed to generate apparmor spec opts: apparmor profile not found %s", ptr.Deref(profile.LocalhostProfile, ""))

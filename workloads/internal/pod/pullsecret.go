@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reportPullSecrets records which Secrets of spec.imagePullSecrets cannot be read. A kubelet does it only after a sync in which an image could
-// not be pulled.
+// reportPullSecrets records the Secrets of spec.imagePullSecrets that cannot be read. A kubelet does so only after a
+// sync in which an image could not be pulled.
 func (p *Pod) reportPullSecrets(ctx context.Context) {
 	var missing []string
 	for _, ref := range p.api.Spec.ImagePullSecrets {

@@ -18,20 +18,20 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
-// resizeRetryPeriod is when a kubelet looks again at a resize that it has deferred, if nothing has happened before.
+// resizeRetryPeriod is the time after which a kubelet retries a deferred resize, if nothing has happened before.
 const resizeRetryPeriod = 3 * time.Minute
 
-// resize is how far a pod is with the resources that its specification asks for. The specification of pod.api has those that the node has
-// allocated, which containers get.
+// resize is the state of a pod's resize. The specification of Pod.api has the resources that the node has allocated,
+// which containers get.
 type resize struct {
 	wanted              *corev1.Pod          // the newest version as it is on the server; read-only
 	allocated           bool                 // the node has admitted the pod
 	pending, inProgress *corev1.PodCondition // nil: there is none
-	retryAt             time.Time            // when to look again at what is deferred
-	updateAt            time.Time            // when running containers have their new resources; zero: they have
+	retryAt             time.Time            // when to retry a deferred resize
+	updateAt            time.Time            // when running containers get their new resources; zero: they have them
 }
 
-// take takes over a new version of the pod. It keeps the resources that the node has allocated.
+// take replaces the version of the pod. It keeps the resources that the node has allocated.
 func (p *Pod) take(api *corev1.Pod) {
 	before := p.api
 	p.resize.wanted = api
@@ -69,7 +69,7 @@ func withResources(pod, from *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// allocate allocates what the specification asks for, if the node has it, and otherwise defers it.
+// allocate allocates the resources of the specification if the node has them, and otherwise defers the resize.
 func (p *Pod) allocate(ctx context.Context, now time.Time) {
 	r := &p.resize
 	if sameResources(p.api, r.wanted) {
@@ -114,8 +114,8 @@ func resizeCondition(kind corev1.PodConditionType, before *corev1.PodCondition, 
 	return c
 }
 
-// actuate gives running containers their new resources when it is time, and ends the resize when all have them. A container that has to
-// restart for it gets them with its next start.
+// actuate gives running containers their new resources when it is time, and ends the resize when all have them. A
+// container that must restart gets them with its next start.
 func (p *Pod) actuate(ctx context.Context, now time.Time) {
 	r := &p.resize
 	if !r.updateAt.IsZero() && !now.Before(r.updateAt) {
@@ -141,7 +141,8 @@ func (p *Pod) actuate(ctx context.Context, now time.Time) {
 	p.node.retryResizes()
 }
 
-// beginUpdates has running containers get new resources, if they do not restart for it. A kubelet sees within a second that they have them.
+// beginUpdates schedules the update of running containers that do not restart for it. A kubelet notices within a second
+// that they have new resources.
 func (p *Pod) beginUpdates(now time.Time) {
 	if !p.resize.updateAt.IsZero() {
 		return
@@ -177,8 +178,8 @@ func (c *container) differs(spec *corev1.Container, name corev1.ResourceName) bo
 	return differ(c.resources.Requests, spec.Resources.Requests) || differ(c.resources.Limits, spec.Resources.Limits)
 }
 
-// retryResizes has the pods try again whose resize is deferred: first those that do not ask for more, then by priority, by their class
-// of quality of service, and by how long they wait.
+// retryResizes retries the deferred resizes: first those of pods that do not ask for more, then by priority, by QoS
+// class, and by waiting time.
 func (n *Node) retryResizes() {
 	var deferred []*Pod
 	for _, p := range n.pods {
@@ -214,7 +215,7 @@ func priority(pod *corev1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// resizeConditions returns the conditions about the resize of a pod that goes on.
+// resizeConditions returns the conditions of a running resize.
 func (p *Pod) resizeConditions() []corev1.PodCondition {
 	var conditions []corev1.PodCondition
 	for _, c := range []*corev1.PodCondition{p.resize.pending, p.resize.inProgress} {
@@ -225,7 +226,7 @@ func (p *Pod) resizeConditions() []corev1.PodCondition {
 	return conditions
 }
 
-// adoptResize takes over what another agent has allocated, as the status says it.
+// adoptResize takes over the resources that a former agent has allocated, from the status.
 func (p *Pod) adoptResize() {
 	p.resize.allocated = true
 	for _, c := range p.api.Status.Conditions {

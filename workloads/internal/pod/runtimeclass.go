@@ -13,11 +13,12 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// runtimeHandlers are the handlers of RuntimeClasses that each node has, which are those of a node of kind. Its status may have more.
+// runtimeHandlers are the handlers of RuntimeClasses that each node has, as a node of kind. The status of the Node may
+// list more.
 var runtimeHandlers = []string{"", "runc", "test-handler"}
 
-// checkRuntime returns why the node cannot create the sandbox of the pod with its RuntimeClass, as the kubelet and containerd word it.
-// attempt is how often that has failed.
+// checkRuntime returns the error of the kubelet or containerd if the node cannot create the sandbox of the pod with its
+// RuntimeClass. attempt is the number of failures so far.
 func (p *Pod) checkRuntime(ctx context.Context, attempt int) error {
 	name := ptr.Deref(p.api.Spec.RuntimeClassName, "")
 	if name == "" {

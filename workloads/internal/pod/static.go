@@ -17,8 +17,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-// Static pods come from the files of a kubelet instead of the API server. For each of them the kubelet creates a mirror pod, which shows it to
-// clients. If somebody deletes the mirror pod, the containers run on, and the kubelet creates another one.
+// Static pods come from the manifest files of a kubelet instead of the API server. For each the kubelet creates a mirror
+// pod, which shows it to clients. If a client deletes the mirror pod, the containers go on, and the kubelet creates
+// another mirror pod.
 
 // static are the static pods of a node, by namespace and name. It belongs to the goroutine of the node.
 type static struct {
@@ -29,10 +30,10 @@ type static struct {
 	timer   *time.Timer
 }
 
-// seenFormat is the format of the time at which a kubelet has seen a static pod first.
+// seenFormat is the format of the time at which a kubelet has first seen a static pod.
 const seenFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// newStatic completes the pods that are in the files of a kubelet.
+// newStatic returns the static pods of the files of a kubelet.
 func newStatic(node string, files []*corev1.Pod, now time.Time) static {
 	s := static{specs: map[string]*corev1.Pod{}, pods: map[string]*Pod{}, missing: map[string]bool{}}
 	for _, file := range files {
@@ -61,7 +62,7 @@ func (s *static) mirrors(api *corev1.Pod) bool {
 	return spec != nil && api.Annotations[kubetypes.ConfigMirrorAnnotationKey] == spec.Annotations[kubetypes.ConfigMirrorAnnotationKey]
 }
 
-// outlived reports whether a pod is an earlier mirror pod of a static pod that has another one.
+// outlived reports whether a pod is a former mirror pod of a static pod, which has another one now.
 func (s *static) outlived(api *corev1.Pod) bool {
 	return s.mirrors(api) && s.pods[api.Namespace+"/"+api.Name] != nil
 }
@@ -79,7 +80,7 @@ func (n *Node) CreateMirrors(ctx context.Context) {
 	for _, key := range slices.Sorted(maps.Keys(n.static.missing)) {
 		created, err := n.createMirror(ctx, key, owner)
 		if err != nil {
-			n.config.Logger.V(2).Info("A mirror pod is not created, and will be", "pod", key, "err", err)
+			n.config.Logger.V(2).Info("A mirror pod is not created yet", "pod", key, "err", err)
 			n.static.retryAt = now.Add(timing.RetryPeriod)
 			if n.static.timer != nil {
 				n.static.timer.Stop()
@@ -94,7 +95,7 @@ func (n *Node) CreateMirrors(ctx context.Context) {
 	}
 }
 
-// createMirror creates a mirror pod, in the place of one of another static pod.
+// createMirror creates a mirror pod, and replaces that of another static pod.
 func (n *Node) createMirror(ctx context.Context, key string, owner *corev1.Node) (*corev1.Pod, error) {
 	spec := n.static.specs[key].DeepCopy()
 	spec.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: owner.Name, UID: owner.UID, Controller: new(true)}}
@@ -124,7 +125,7 @@ func deleteMirror(ctx context.Context, n *Node, api *corev1.Pod) error {
 	return err
 }
 
-// unmirror has a static pod whose mirror pod is deleted, or is to be, get another one.
+// unmirror replaces the mirror pod of a static pod if it is deleted, or being deleted.
 func (p *Pod) unmirror(ctx context.Context, now time.Time) {
 	if !p.gone {
 		if err := deleteMirror(ctx, p.node, p.api); err != nil {
@@ -136,7 +137,7 @@ func (p *Pod) unmirror(ctx context.Context, now time.Time) {
 	p.node.static.missing[p.key()] = true
 }
 
-// mirror gives a static pod another mirror pod. Its containers run on.
+// mirror gives a static pod another mirror pod. Its containers go on.
 func (p *Pod) mirror(api *corev1.Pod) {
 	n, before := p.node, p.api.UID
 	if api.UID == before {

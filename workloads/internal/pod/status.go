@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 )
 
-// runtimeStatus returns the pod as the kubelet's functions see pods that a container runtime runs.
+// runtimeStatus returns the pod in the type of the kubelet's functions for pods of a container runtime.
 func (p *Pod) runtimeStatus() *kubecontainer.PodStatus {
 	s := &kubecontainer.PodStatus{ID: p.api.UID, Name: p.api.Name, Namespace: p.api.Namespace, IPs: p.ips}
 	for _, runs := range p.runs {
@@ -52,8 +52,8 @@ func (p *Pod) runtimeStatus() *kubecontainer.PodStatus {
 	return s
 }
 
-// generate returns the status of the pod, as generateAPIPodStatus of the kubelet. terminal says that no container of
-// the pod will be started again.
+// generate returns the status of the pod, as generateAPIPodStatus of the kubelet does. terminal: no container of the pod
+// will be started again.
 func (p *Pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 	pod, old, runtime := p.api, &p.report.status, p.runtimeStatus()
 	s := corev1.PodStatus{QOSClass: v1qos.GetPodQOS(pod)}
@@ -141,7 +141,7 @@ func (p *Pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer
 				s.LastTerminationState.Terminated = terminated(previous)
 			}
 		}
-		// A container that has to start again waits, once the reason is there.
+		// A container that is to start again is shown as waiting, once there is a reason.
 		if r, ok := p.starts.reasons[spec.Name]; ok && kubecontainer.ShouldContainerBeRestarted(p.node.config.Logger, spec, p.api, runtime) && !p.succeededInit(spec.Name) {
 			if s.State.Terminated != nil {
 				s.LastTerminationState = s.State
@@ -156,7 +156,7 @@ func (p *Pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer
 	return statuses
 }
 
-// fill writes a start of the container into its status.
+// fill sets the status of a container by one of its starts.
 func fill(s *corev1.ContainerStatus, c *container, pod *corev1.Pod, now time.Time) {
 	s.RestartCount = int32(c.attempt)
 	s.Image, s.ImageID, s.ContainerID = image.Name(c.spec.Image), image.Ref(c.spec.Image), "containerd://"+c.id
@@ -193,7 +193,7 @@ func terminated(c *container) *corev1.ContainerStateTerminated {
 	}
 }
 
-// normalize brings times to the precision of the API, keeps times of transitions that did not happen, and sorts the
+// normalize rounds times to the precision of the API, keeps the transition times of unchanged conditions, and sorts the
 // containers as the kubelet's status manager does.
 func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 	for i := range s.Conditions {
@@ -232,18 +232,19 @@ func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 	s.ExtendedResourceClaimStatus = old.ExtendedResourceClaimStatus
 }
 
-// overwritten reports whether somebody else has changed what is the kubelet's in the status, as the node lifecycle controller does
-// with a node that has failed.
+// overwritten reports whether another client has changed the kubelet's part of the status, as the node lifecycle
+// controller does for a failed node.
 func (p *Pod) overwritten() bool {
 	return !p.report.unwritten && !sameByKubelet(&p.api.Status, &p.report.status)
 }
 
-// sameByKubelet reports whether two statuses are equal in what the kubelet writes, as isPodStatusByKubeletEqual of the kubelet.
+// sameByKubelet reports whether the kubelet's parts of two statuses are equal, as isPodStatusByKubeletEqual of the
+// kubelet does.
 func sameByKubelet(a, b *corev1.PodStatus) bool {
 	return apiequality.Semantic.DeepEqual(byKubelet(a), byKubelet(b))
 }
 
-// byKubelet returns what the kubelet writes of a status. The times of its conditions follow from the rest.
+// byKubelet returns the kubelet's part of a status, without the times of its conditions, which follow from the rest.
 func byKubelet(s *corev1.PodStatus) corev1.PodStatus {
 	own := *s
 	own.Conditions = nil

@@ -12,7 +12,7 @@ type Subnets struct {
 	bits int // of a subnet's prefix
 }
 
-// podNetwork begins where that of kind does.
+// podNetwork is the beginning of the pod network, as in kind.
 var podNetwork = netip.MustParseAddr("10.244.0.0")
 
 // NewSubnets returns subnets for nodes.
@@ -31,7 +31,7 @@ func NewSubnets(specs []*corev1.Node) Subnets {
 // Subnet has the addresses of the pods of a node.
 type Subnet struct {
 	prefix netip.Prefix
-	last   uint32 // the address that was given last, counted from the start
+	last   uint32 // the last given address, counted from the start
 }
 
 // Subnet returns the addresses of the i-th node.
@@ -56,7 +56,7 @@ func (n *Node) allocate(p *Pod) string {
 			return ip
 		}
 	}
-	// Nodes take fewer pods than there are addresses, except for pods of the host's network, which have none.
+	// There are more addresses than pods on a node. Pods of the host's network need none.
 	return add(n.addresses.prefix.Addr(), size-1).String()
 }
 

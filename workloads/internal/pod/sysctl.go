@@ -8,8 +8,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/sysctl"
 )
 
-// safeSysctls are the sysctls that a pod may set on a node, which are those of upstream's SafeSysctlAllowlist with a kernel that has all of them.
-// That function asks the kernel of this machine; nodes have one of their own.
+// safeSysctls are the sysctls that a pod may set on a node: those that upstream's SafeSysctlAllowlist returns with a
+// kernel that has all. That function is not called, because it asks the kernel of this machine.
 var safeSysctls = []string{
 	"kernel.shm_rmid_forced",
 	"net.ipv4.ip_local_port_range",
@@ -27,7 +27,7 @@ var safeSysctls = []string{
 	"net.ipv4.tcp_notsent_lowat",
 }
 
-// forbiddenSysctl returns why a kubelet rejects a pod for a sysctl that it sets; nil: it does not.
+// forbiddenSysctl returns the reason why a kubelet rejects a pod for one of its sysctls; nil: it does not.
 func forbiddenSysctl(ctx context.Context, pod *corev1.Pod) *reason {
 	if pod.Spec.SecurityContext == nil || len(pod.Spec.SecurityContext.Sysctls) == 0 {
 		return nil

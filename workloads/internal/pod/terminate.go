@@ -6,8 +6,8 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 )
 
-// terminate completes the last status of the pod, as TerminatePod of the kubelet's status manager: containers that should have run and have
-// not are lost, and the phase is terminal.
+// terminate completes the last status of the pod, as TerminatePod of the kubelet's status manager does: containers that
+// should have run but have not get the status of lost ones, and the phase becomes terminal.
 func (p *Pod) terminate(s *corev1.PodStatus) {
 	lost := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		Reason: kubecontainer.ContainerReasonStatusUnknown, Message: "The container could not be located when the pod was terminated", ExitCode: 137,
@@ -35,8 +35,9 @@ func (p *Pod) terminate(s *corev1.PodStatus) {
 	}
 }
 
-// initialized reports whether main containers of the pod have been started, or could have been. The kubelet looks at the status of the
-// init containers that the API server had when something last synced the pod: it does not know of a startup probe that has succeeded since.
+// initialized reports whether main containers of the pod were or could have been started. The kubelet looks at the init
+// containers in the API server's status at the last sync of the pod: it ignores a startup probe that has succeeded
+// since.
 func (p *Pod) initialized(s *corev1.PodStatus) bool {
 	inits := p.api.Spec.InitContainers
 	if len(inits) == 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 )
 
-// breaksNonRoot returns an error for a container that may not be root, and is, or may be as far as a kubelet can see.
+// breaksNonRoot returns an error for a container with runAsNonRoot whose user is root, or may be as far as a kubelet can
+// tell.
 func breaksNonRoot(pod *corev1.Pod, spec *corev1.Container) error {
 	s := securitycontext.DetermineEffectiveSecurityContext(pod, spec)
 	switch {

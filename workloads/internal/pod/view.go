@@ -20,16 +20,17 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
-// shown is a pod as the API of the kubelet shows it. It does not change.
+// shown is a pod as the API of the kubelet shows it. It is immutable.
 type shown struct {
 	api        *corev1.Pod
 	status     corev1.PodStatus
 	containers map[string]*kubelet.Container // by ID
 	running    map[string]*kubelet.Container // by name
-	host       *network.Host                 // nil: it is not on the network
+	host       *network.Host                 // nil: it has not joined the network
 }
 
-// show lets the API of the kubelet show the pod as it is now. It is called before others see a new status.
+// show makes the API of the kubelet show the current state of the pod. It is called before other clients see a new
+// status.
 func (p *Pod) show() {
 	s := &shown{api: p.api, status: p.report.status, containers: map[string]*kubelet.Container{}, running: map[string]*kubelet.Container{}}
 	if !p.sandbox.stopped {
@@ -52,8 +53,8 @@ func (s *shown) pod() *corev1.Pod {
 	return &pod
 }
 
-// View shows the pods of a node to the API of its kubelet, also while the node is busy. It implements kubelet.Node. Its methods are safe for
-// concurrent use.
+// View shows the pods of a node to the API of its kubelet, even while the node is busy. It implements kubelet.Node. Its
+// methods are safe for concurrent use.
 type View struct {
 	spec     *corev1.Node
 	programs *cri.Programs
@@ -167,7 +168,7 @@ var containerTypes = map[cri.ContainerKind]string{
 	cri.Main: kubeletmetrics.Container, cri.Init: kubeletmetrics.InitContainer, cri.Sidecar: kubeletmetrics.InitContainer, cri.Ephemeral: kubeletmetrics.EphemeralContainer,
 }
 
-// countEnds counts the containers of a pod that have ended since a status.
+// countEnds counts the containers of a pod that have ended between two statuses.
 func (v *View) countEnds(before, after *corev1.PodStatus) {
 	ends := func(before, after []corev1.ContainerStatus, kind string) {
 		for i := range after {
@@ -188,7 +189,7 @@ func (v *View) countEnds(before, after *corev1.PodStatus) {
 	ends(before.EphemeralContainerStatuses, after.EphemeralContainerStatuses, kubeletmetrics.EphemeralContainer)
 }
 
-// count changes what the kubelet has counted.
+// count changes the counts of the kubelet.
 func (v *View) count(change func(*kubelet.Counts)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

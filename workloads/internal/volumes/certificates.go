@@ -28,11 +28,11 @@ import (
 )
 
 const (
-	// abandonPeriod is after which time a kubelet takes a request that it does not see for deleted, at the earliest.
+	// abandonPeriod is the minimum of time after which a kubelet regards a request that it does not see as deleted.
 	abandonPeriod = 10 * time.Minute
-	// overduePeriod is how late a certificate is renewed without an Event.
+	// overduePeriod is the delay of a certificate's renewal after which there is an Event.
 	overduePeriod = 10 * time.Minute
-	// certificateJitter is how much later a kubelet requests the next certificate at most.
+	// certificateJitter is the maximum of the random delay before a kubelet requests the next certificate.
 	certificateJitter = 5 * time.Minute
 )
 
@@ -42,26 +42,26 @@ type certificateSource struct {
 	index  int // of the source
 }
 
-// certificate is the private key and the certificate of a source, and the request for the next ones, as the kubelet's manager of pod
-// certificates keeps them.
+// certificate is the private key and the certificate of a source, and the request for the next ones, as in the kubelet's
+// podcertificate manager.
 type certificate struct {
 	key, chain []byte // PEM; chain is empty until a certificate is issued
 	refreshAt  time.Time
 	notAfter   time.Time
-	// overdue and expired say that there is an Event for it.
+	// overdue and expired: the Event was recorded.
 	overdue, expired bool
 
-	request    string // the name of the PodCertificateRequest without an answer; empty: there is none
+	request    string // the name of the pending PodCertificateRequest; empty: there is none
 	requestKey []byte
-	made       *keyPair // for the next request; nil: it is not being made
+	made       *keyPair // for the next request; nil: none is being made
 	abandonAt  time.Time
-	requests   int // until now
+	requests   int // so far
 
-	refused error        // why there is no certificate, for good
+	refused error        // the reason why there will be no certificate
 	retry   timing.Retry // of a request that could not be created
 }
 
-// Certify requests the certificates of the pod, and takes over the answers of signers.
+// Certify requests the certificates of the pod, and takes over those that signers have issued.
 func (p *Pod) Certify(ctx context.Context, now time.Time) {
 	if p.node.config.Requests == nil {
 		return // the feature is off
@@ -81,12 +81,12 @@ func (p *Pod) Certify(ctx context.Context, now time.Time) {
 			if c == nil {
 				c = &certificate{}
 				p.certificates[source] = c
-				// A kubelet mounts the volume a moment later. A signer that answers at once is in time for it.
+				// A kubelet mounts the volume a moment later, when a fast signer has issued the certificate.
 				p.mount.Time = now.Add(p.durations().Between("certificate", 100*time.Millisecond, 200*time.Millisecond))
 			}
 			if err := p.renew(ctx, s, source, c, now); err != nil {
 				c.retry.Failed(now, 5*time.Millisecond, 1000*time.Second)
-				p.node.config.Logger.V(2).Info("A certificate of a pod is not requested, and will be again", "pod", p.key(), "volume", v.Name, "err", err)
+				p.node.config.Logger.V(2).Info("A certificate of a pod is not requested yet", "pod", p.key(), "volume", v.Name, "err", err)
 			}
 		}
 	}
@@ -120,7 +120,8 @@ func (p *Pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, sou
 	return nil
 }
 
-// keyPair is a private key that is made on a goroutine of its own, because that takes seconds for RSA, in which the node has other pods.
+// keyPair is a private key that is made on a goroutine of its own, because an RSA key takes seconds, and the node has
+// other pods.
 type keyPair struct {
 	mu         sync.Mutex
 	done       bool
@@ -128,7 +129,7 @@ type keyPair struct {
 	err        error
 }
 
-// makeKey begins to make a private key. The pod is synced again when it is there.
+// makeKey begins to make a private key. The pod is synced again when it is done.
 func (p *Pod) makeKey(keyType string) *keyPair {
 	made, uid := &keyPair{}, p.api.UID
 	p.node.config.Go(func() {
@@ -141,15 +142,15 @@ func (p *Pod) makeKey(keyType string) *keyPair {
 	return made
 }
 
-// result returns whether the key is there, and the key.
+// result reports whether the key is done, and returns it.
 func (k *keyPair) result() (done bool, key, proof []byte, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.done, k.key, k.proof, k.err
 }
 
-// takeOver takes over the answer to a request, and reports whether there is one. A request that is deleted has none, and another one has
-// to follow.
+// takeOver takes over the result of a request, and reports whether there is one. A deleted request has none, and another
+// must follow.
 func (p *Pod) takeOver(ctx context.Context, source certificateSource, c *certificate, now time.Time) (answered bool, err error) {
 	request, err := p.node.config.Requests.PodCertificateRequests(p.api.Namespace).Get(c.request)
 	switch {
@@ -183,14 +184,14 @@ func (p *Pod) takeOver(ctx context.Context, source certificateSource, c *certifi
 		c.request = ""
 		c.refused = fmt.Errorf("PodCertificateRequest was permanently %s: reason=%q message=%q", refusal, condition.Reason, condition.Message)
 		text := fmt.Sprintf("PodCertificateRequest %s %s, reason=%q, message=%q", name, verb, condition.Reason, condition.Message)
-		// A kubelet takes the reason for the format of the message.
+		// A kubelet passes the reason as the format of the message.
 		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
 		return true, nil
 	}
 	return false, nil
 }
 
-// recordAge records that a certificate should have been renewed long ago.
+// recordAge records an Event for a certificate that is overdue or expired.
 func (p *Pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
 	if len(c.chain) == 0 {
 		return
@@ -213,7 +214,7 @@ func (p *Pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 	}
 	object := p.node.config.Object()
 	if object == nil {
-		return fmt.Errorf("node %s is not there", p.node.config.Spec.Name)
+		return fmt.Errorf("node %s does not exist", p.node.config.Spec.Name)
 	}
 	request, err := p.node.config.Client.CertificatesV1().PodCertificateRequests(p.api.Namespace).Create(ctx, &certificatesv1.PodCertificateRequest{
 		ObjectMeta: metav1.ObjectMeta{
@@ -236,12 +237,12 @@ func (p *Pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 	return nil
 }
 
-// certificateJitter returns a delay for something about a certificate.
+// certificateJitter returns a random delay for an action on a certificate.
 func (p *Pod) certificateJitter(source certificateSource, c *certificate, what string) time.Duration {
 	return p.durations().Between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
 }
 
-// certificatesDue returns when something has to be done for a certificate.
+// certificatesDue returns the time of the next action on a certificate.
 func (p *Pod) certificatesDue(now time.Time) time.Time {
 	var next time.Time
 	for _, c := range p.certificates {
@@ -261,7 +262,7 @@ func (p *Pod) certificatesDue(now time.Time) time.Time {
 	return next
 }
 
-// AwaitsCertificates reports whether a certificate of the pod is neither issued nor refused.
+// AwaitsCertificates reports whether a certificate of the pod is neither issued nor denied.
 func (p *Pod) AwaitsCertificates() bool {
 	for _, c := range p.certificates {
 		if c.refused == nil && len(c.chain) == 0 {
@@ -276,7 +277,7 @@ func (p *Pod) certificateFiles(s *corev1.PodCertificateProjection, source certif
 	c := p.certificates[source]
 	switch {
 	case c == nil:
-		return nil, errors.New("unimplemented") // the words of a kubelet whose feature is off
+		return nil, errors.New("unimplemented") // the error of a kubelet whose feature is off
 	case c.refused != nil:
 		return nil, c.refused
 	case len(c.chain) == 0:
@@ -293,7 +294,7 @@ func (p *Pod) certificateFiles(s *corev1.PodCertificateProjection, source certif
 	return merged, nil
 }
 
-// newKey returns a private key as PEM, and a request for a certificate that proves that we have it.
+// newKey returns a private key as PEM, and a proof of its possession.
 func newKey(keyType string) (key, proof []byte, err error) {
 	private, err := generateKey(keyType)
 	if err != nil {
@@ -326,7 +327,7 @@ func generateKey(keyType string) (crypto.Signer, error) {
 	return nil, fmt.Errorf("unknown key type %q", keyType)
 }
 
-// certificatesOf returns the certificates of a text, without what stands between them.
+// certificatesOf returns the certificates in a PEM text, without the text between them.
 func certificatesOf(text string) []byte {
 	var bundle []byte
 	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {

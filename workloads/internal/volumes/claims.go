@@ -16,14 +16,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// usedVolumes returns the names of the volumes that containers of the pod mount, or use as devices. A kubelet leaves the others alone.
+// usedVolumes returns the names of the volumes that containers of the pod mount, or use as devices. A kubelet ignores
+// the others.
 func (p *Pod) usedVolumes() (mounts, devices sets.Set[string]) {
 	mounts, devices, _ = volumeutil.GetPodVolumeNames(p.api, false)
 	return mounts, devices
 }
 
-// checkClaims returns an error if a claim of the pod cannot be used, such as one that does not exist. The scheduler does not place such a pod,
-// but one that names its node comes here.
+// checkClaims returns an error if a claim of the pod cannot be used, such as one that does not exist. The scheduler does
+// not bind such a pod, but its nodeName may be set at creation.
 func (p *Pod) checkClaims(ctx context.Context) error {
 	mounts, devices := p.usedVolumes()
 	var names, problems []string
@@ -43,7 +44,7 @@ func (p *Pod) checkClaims(ctx context.Context) error {
 	return fmt.Errorf("unmounted volumes=%v, unattached volumes=[], failed to process volumes=%v: %s", names, names, strings.Join(problems, "; "))
 }
 
-// checkClaim returns why the claim of a volume cannot be used. Other volumes are fine.
+// checkClaim returns an error if the claim of a volume cannot be used; nil for other volumes.
 func (p *Pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device bool) error {
 	var name string
 	switch {
@@ -85,7 +86,7 @@ func (p *Pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device 
 	return nil
 }
 
-// checkDriver returns an error if a CSI driver is not registered on the node, which its CSINode says.
+// checkDriver returns an error if the CSINode of the node does not list a CSI driver.
 func (p *Pod) checkDriver(ctx context.Context, driver string) error {
 	if p.registered(ctx, driver) {
 		return nil

@@ -26,7 +26,7 @@ import (
 // payload are the files of a volume, by path.
 type payload = map[string]volumeutil.FileProjection
 
-// mountVolume mounts a volume, or brings one that is mounted up to date.
+// mountVolume mounts a volume, or updates a mounted one.
 func (p *Pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) error {
 	if v.CSI != nil {
 		if err := p.checkDriver(ctx, v.CSI.Driver); err != nil {
@@ -83,7 +83,7 @@ func (p *Pod) filesOf(content payload, below string) map[string]files.File {
 	return merged
 }
 
-// payload returns the files of a volume whose content comes from the API, and nil for other volumes.
+// payload returns the files of a volume whose content comes from the API; nil for other volumes.
 func (p *Pod) payload(ctx context.Context, v *corev1.Volume, now time.Time) (payload, error) {
 	switch {
 	case v.ConfigMap != nil:
@@ -154,7 +154,7 @@ func (p *Pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Tim
 	return merged, utilerrors.NewAggregate(errs)
 }
 
-// token is a token of the pod's service account, which is renewed when four fifths of its life are over.
+// token is a token of the pod's service account. It is renewed after four fifths of its lifetime.
 type token struct {
 	text  string
 	renew time.Time
@@ -207,7 +207,7 @@ func (p *Pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	case v.HostPath != nil:
 		return p.node.hostPath(v.HostPath)
 	case v.CSI != nil:
-		return p.newVolume(), nil // what a driver would write is not known
+		return p.newVolume(), nil // the content that a driver would write is unknown
 	}
-	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, csi, image, ephemeral and persistentVolumeClaim")
+	return nil, errors.New("no volume plugin matched: fakecluster supports configMap, secret, downwardAPI, projected, emptyDir, hostPath, csi, image, ephemeral and persistentVolumeClaim")
 }

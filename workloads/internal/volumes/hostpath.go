@@ -31,13 +31,13 @@ func (n *Node) Files() *files.Tree {
 	return tree
 }
 
-// hosts returns /etc/hosts of the node as it is at first, as of a node of kind.
+// hosts returns the initial /etc/hosts of the node, as on a node of kind.
 func (n *Node) hosts() string {
 	return "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::\tip6-localnet\nff00::\tip6-mcastprefix\n" +
 		"ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n" + n.config.IP + "\t" + n.config.Spec.Name + "\n"
 }
 
-// InTree returns the name of an absolute path in a tree.
+// InTree returns the name in a tree of an absolute path.
 func InTree(name string) string {
 	if name = strings.Trim(path.Clean("/"+name), "/"); name == "" {
 		return "."
@@ -45,7 +45,8 @@ func InTree(name string) string {
 	return name
 }
 
-// hostPath returns the files of the node, in which there is what the volume shows: it was there before, a machine has it, or the volume creates it.
+// hostPath returns the files of the node, in which the path of the volume exists: it existed before, each machine has
+// it, or hostPath creates it by the type of the volume.
 func (n *Node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
 	tree, name := n.Files(), InTree(v.Path)
 	if followed, err := tree.Follow(name); err == nil {
@@ -83,13 +84,13 @@ func (n *Node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
 	return tree, tree.Write(name, files.File{Mode: 0o644}) // a tree in memory has neither sockets nor devices
 }
 
-// hostPathNames are the words of a kubelet for what a hostPath has to be.
+// hostPathNames are a kubelet's names of the types of hostPath volumes.
 var hostPathNames = map[corev1.HostPathType]string{
 	corev1.HostPathDirectory: "directory", corev1.HostPathFile: "file", corev1.HostPathSocket: "socket file",
 	corev1.HostPathCharDev: "character device", corev1.HostPathBlockDev: "block device",
 }
 
-// hostPathType returns what a path of a node is, and whether it exists.
+// hostPathType returns the type of a path of a node, and whether it exists.
 func hostPathType(tree *files.Tree, name string) (corev1.HostPathType, bool) {
 	machine, known := onMachine(name)
 	if known && machine != corev1.HostPathDirectory {

@@ -8,7 +8,8 @@ import (
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
-// checkHugePages returns why a kubelet cannot mount an emptyDir of huge pages: their size follows from the requests of the pod.
+// checkHugePages returns an error if a kubelet cannot mount an emptyDir of huge pages. Their size comes from the
+// requests of the pod.
 func checkHugePages(pod *corev1.Pod, source *corev1.EmptyDirVolumeSource) error {
 	if source == nil || !v1helper.IsHugePageMedium(source.Medium) {
 		return nil

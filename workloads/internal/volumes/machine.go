@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// machineFiles are files of a node that manifests mount with a type, as a node of kind has them. Directories are in machineFolders.
+// machineFiles are files of a node of kind that manifests mount with a type. Directories are in machineFolders.
 var machineFiles = map[corev1.HostPathType][]string{
 	corev1.HostPathFile: {
 		"etc/containerd/config.toml", "etc/group", "etc/hostname", "etc/localtime", "etc/machine-id", "etc/os-release", "etc/passwd",
@@ -19,7 +19,7 @@ var machineFiles = map[corev1.HostPathType][]string{
 	corev1.HostPathCharDev: {"dev/full", "dev/fuse", "dev/null", "dev/random", "dev/tty", "dev/urandom", "dev/zero"},
 }
 
-// machineFolders are directories of a node, with those that they lie in.
+// machineFolders are directories of a node. Their parents exist as well.
 var machineFolders = []string{
 	"boot", "dev/shm", "etc/cni/net.d", "etc/containerd", "etc/kubernetes/manifests", "etc/ssl/certs", "etc/systemd/system", "home", "lib64", "media",
 	"mnt", "opt/cni/bin", "root", "run/containerd", "run/lock", "run/systemd/system", "run/udev", "srv", "tmp", "usr/bin", "usr/local/bin", "usr/local/share/ca-certificates",
@@ -28,13 +28,13 @@ var machineFolders = []string{
 	"var/log/containers", "var/log/pods", "var/tmp",
 }
 
-// kernelFolders are directories whose content is the kernel's, and not known here: everything below them is taken to be a directory.
+// kernelFolders are directories of the kernel with unknown content: every path below them counts as a directory.
 var kernelFolders = []string{"proc", "sys", "usr/lib/modules", "usr/src"}
 
 // machineLinks are symbolic links of a node.
 var machineLinks = [][2]string{{"var/run", "run"}, {"var/lock", "run/lock"}, {"lib", "usr/lib"}, {"bin", "usr/bin"}, {"sbin", "usr/sbin"}}
 
-// machineTypes has what machineFiles and machineFolders list, by path.
+// machineTypes has the types of machineFiles and machineFolders, by path.
 var machineTypes = func() map[string]corev1.HostPathType {
 	types := map[string]corev1.HostPathType{".": corev1.HostPathDirectory}
 	add := func(name string, kind corev1.HostPathType) {
@@ -54,7 +54,7 @@ var machineTypes = func() map[string]corev1.HostPathType {
 	return types
 }()
 
-// onMachine returns what a path is on a node on which nothing has been written, and whether it exists.
+// onMachine returns the type of a path on a new node, and whether it exists.
 func onMachine(name string) (corev1.HostPathType, bool) {
 	for _, link := range machineLinks {
 		if rest, ok := strings.CutPrefix(name+"/", link[0]+"/"); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// Mounts returns the volumes that a container mounts. A part of one is made if it is not there. env are the variables of the container.
+// Mounts returns the mounts of a container. It creates missing subPaths. env has the variables of the container.
 func (p *Pod) Mounts(spec *corev1.Container, env map[string]string) ([]files.Mount, error) {
 	var mounts []files.Mount
 	for i := range spec.VolumeMounts {
@@ -38,7 +38,7 @@ func (p *Pod) Mounts(spec *corev1.Container, env map[string]string) ([]files.Mou
 		image := p.isImage(m.Name)
 		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI || image}
 		if fromAPI && below != "" {
-			// A part of a volume stays as it is when the container starts.
+			// A subPath does not change after the start of the container.
 			if mount, err = p.snapshot(mount, p.filesOf(content, path.Clean(below))); err != nil {
 				return nil, err
 			}
@@ -61,7 +61,7 @@ func (p *Pod) isImage(volume string) bool {
 	return slices.ContainsFunc(p.api.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.Image != nil })
 }
 
-// hostPathOf returns the part of the files of the node that a volume shows; empty: it is of another type.
+// hostPathOf returns the path in the files of the node that a volume shows; empty: it is of another type.
 func (p *Pod) hostPathOf(volume string) string {
 	for _, v := range p.api.Spec.Volumes {
 		if v.Name == volume && v.HostPath != nil {
@@ -74,7 +74,7 @@ func (p *Pod) hostPathOf(volume string) string {
 	return ""
 }
 
-// SubPath returns the part of a volume that is mounted.
+// SubPath returns the mounted subPath of a volume.
 func SubPath(m *corev1.VolumeMount, env map[string]string) (string, error) {
 	below := m.SubPath
 	if m.SubPathExpr != "" {
@@ -96,7 +96,7 @@ func SubPath(m *corev1.VolumeMount, env map[string]string) (string, error) {
 	return below, nil
 }
 
-// snapshot mounts files that do not change: a folder of a volume, or one file.
+// snapshot mounts files that do not change: a folder or a file of a volume.
 func (p *Pod) snapshot(m files.Mount, content map[string]files.File) (files.Mount, error) {
 	m.Tree, m.SubPath = p.newTree(), ""
 	if file, ok := content["."]; ok {
@@ -106,8 +106,8 @@ func (p *Pod) snapshot(m files.Mount, content map[string]files.File) (files.Moun
 	return m, m.Tree.Replace(content)
 }
 
-// makePart makes the folder that a container mounts of a volume, unless there is something. It and those that it lies in have the mode of the volume,
-// which is at the top.
+// makePart creates the folder of a subPath, unless it exists. It and its parents have the mode of the volume, whose path
+// is top.
 func makePart(tree *files.Tree, top, below string) error {
 	top, below = path.Clean(top), path.Clean(below)
 	if _, err := fs.Stat(tree, below); err == nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ConfigMap reads a ConfigMap of the pod's namespace. One that is optional and does not exist is empty.
+// ConfigMap reads a ConfigMap of the pod's namespace. It returns an empty one if it is optional and does not exist.
 func (p *Pod) ConfigMap(ctx context.Context, name string, optional *bool) (*corev1.ConfigMap, error) {
 	object, err := p.node.config.Client.CoreV1().ConfigMaps(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err = Missing(err, "configmap", name); err != nil {
@@ -20,7 +20,7 @@ func (p *Pod) ConfigMap(ctx context.Context, name string, optional *bool) (*core
 	return object, err
 }
 
-// Secret reads a Secret of the pod's namespace. One that is optional and does not exist is empty.
+// Secret reads a Secret of the pod's namespace. It returns an empty one if it is optional and does not exist.
 func (p *Pod) Secret(ctx context.Context, name string, optional *bool) (*corev1.Secret, error) {
 	object, err := p.node.config.Client.CoreV1().Secrets(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err = Missing(err, "secret", name); err != nil {

@@ -14,11 +14,12 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
-// groupRead are the permissions that a kubelet adds to the files of volumes that it writes if the pod has an fsGroup: these volumes are read-only.
+// groupRead are the permissions that a kubelet adds to the files that it writes into volumes if the pod has an fsGroup.
+// These volumes are read-only.
 const groupRead = 0o440
 
-// credential returns a file of a projected volume that proves or checks who somebody is, before the permissions of an fsGroup: only its user reads it
-// if the pod says who that is.
+// credential returns a credential file of a projected volume, such as a token, before the permissions of an fsGroup. If
+// the pod has a user, only that user can read it.
 func (p *Pod) credential(data []byte, mode *int32) volumeutil.FileProjection {
 	file := volumeutil.FileProjection{Data: data, Mode: ptr.Deref(mode, 0o644), FsUser: volumeutil.FsUserFrom(p.api)}
 	if p.fsGroup() != nil || file.FsUser != nil {
@@ -45,7 +46,7 @@ func (p *Pod) fsGroup() *int64 {
 	return p.api.Spec.SecurityContext.FSGroup
 }
 
-// ownerOf returns whom a file belongs to that the node writes into a volume.
+// ownerOf returns the owner of a file that the node writes into a volume.
 func (p *Pod) ownerOf(file volumeutil.FileProjection) files.Owner {
 	return files.Owner{User: ptr.Deref(file.FsUser, 0), Group: ptr.Deref(p.fsGroup(), 0)}
 }
@@ -59,7 +60,8 @@ func (p *Pod) newVolume() *files.Tree {
 	return t
 }
 
-// shareClaim lets the fsGroup of the pod write a volume that outlives pods, if the volume is of a type whose owners a kubelet manages.
+// shareClaim lets the fsGroup of the pod write a volume that outlives pods, if a kubelet manages the owners of that type
+// of volume.
 func (p *Pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool, tree *files.Tree) {
 	group := p.fsGroup()
 	if group == nil || volume == nil || !p.managesOwners(ctx, volume, readOnly) {
@@ -69,8 +71,9 @@ func (p *Pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, r
 	tree.ShareFiles(*group, readOnly, policy == corev1.FSGroupChangeOnRootMismatch)
 }
 
-// managesOwners reports whether a kubelet gives the files of a volume to an fsGroup: not those of a hostPath, which kind's own volumes are, too, and of
-// NFS; and those of a CSI driver by its policy, which is by default that one node writes a file system.
+// managesOwners reports whether a kubelet gives the files of a volume to an fsGroup: not those of hostPath, which kind's
+// own volumes are as well, and NFS. For a CSI driver its fsGroupPolicy decides; by default only a file system that one
+// node writes.
 func (p *Pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool) bool {
 	one := slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOnce)
 	switch {

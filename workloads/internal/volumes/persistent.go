@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// attachTimeout is how long kube-controller-manager waits until the attacher of a CSI driver has attached a volume.
+	// attachTimeout is the time that kube-controller-manager waits for the attacher of a CSI driver.
 	attachTimeout = 2 * time.Minute
 	// The delays between its attempts.
 	firstAttachDelay, lastAttachDelay = 500 * time.Millisecond, 2*time.Minute + 2*time.Second
 )
 
-// mountError is why an operation of a kubelet on a volume has failed.
+// mountError is the error of a kubelet's operation on a volume.
 type mountError struct {
 	operation, volume string
 	err               error
@@ -32,7 +32,7 @@ func (e *mountError) Error() string {
 	return fmt.Sprintf("%s failed for volume %q : %v", e.operation, e.volume, e.err)
 }
 
-// bind notes the PersistentVolume of a claim that a volume of the pod is. The errors are those of a kubelet.
+// bind records the PersistentVolume of a claim that is a volume of the pod. The errors are those of a kubelet.
 func (p *Pod) bind(ctx context.Context, volume string, claim *corev1.PersistentVolumeClaim) error {
 	name := claim.Spec.VolumeName
 	object, err := p.node.config.Client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
@@ -48,8 +48,9 @@ func (p *Pod) bind(ctx context.Context, volume string, claim *corev1.PersistentV
 	return nil
 }
 
-// checkPersistentVolume returns why the PersistentVolume of a volume cannot be mounted, and whether it waits for somebody to attach it. Other volumes
-// are fine. A CSI driver that the CSINode of the node lists has attached its volumes, and has nothing in them.
+// checkPersistentVolume returns an error if the PersistentVolume of a volume cannot be mounted, and whether the volume
+// waits to be attached. Other volumes have no error. Volumes of a CSI driver that the CSINode lists count as attached,
+// and are empty.
 func (p *Pod) checkPersistentVolume(ctx context.Context, v *corev1.Volume, now time.Time) (unattached bool, err error) {
 	volume := p.bound[v.Name]
 	switch {
@@ -79,7 +80,7 @@ func showsNode(volume *corev1.PersistentVolume) bool {
 	return volume != nil && volume.Spec.HostPath != nil && !provisioner.Made(volume)
 }
 
-// attach waits for the attacher of a CSI driver, which there is not, and records what kube-controller-manager records in its attempts.
+// attach records the Events of kube-controller-manager, which waits in vain for the attacher of a CSI driver.
 func (p *Pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
 	a := p.attachments[volume.UID]
 	if a == nil {
@@ -97,7 +98,7 @@ func (p *Pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now t
 	a.Time = a.Time.Add(attachTimeout)
 }
 
-// nextAttach returns when to look again at the volumes that are not attached: soon, because their driver may come.
+// nextAttach returns the time to check again the volumes that are not attached: soon, because their driver may come.
 func (p *Pod) nextAttach(now time.Time) time.Time {
 	next := now.Add(timing.RetryPeriod)
 	for _, a := range p.attachments {
@@ -106,7 +107,8 @@ func (p *Pod) nextAttach(now time.Time) time.Time {
 	return next
 }
 
-// claim returns the files of a claim. A volume that shows files of the node has those; others live as long as the claim does.
+// claim returns the files of a claim: those of the node, if its volume shows them, or else files that live as long as
+// the claim.
 func (p *Pod) claim(ctx context.Context, volume, name string, readOnly bool) (*files.Tree, error) {
 	claim, err := p.node.config.Client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil {

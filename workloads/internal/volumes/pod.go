@@ -11,31 +11,32 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-// Pod has the volumes of a pod on a node. It belongs to the goroutine of the node, except for what containers do with files.
+// Pod has the volumes of a pod on a node. It belongs to the goroutine of the node, except for the files, which
+// containers use concurrently.
 type Pod struct {
 	node *Node
 	api  *corev1.Pod // read-only
 
 	mounted  bool
 	mount    timing.Retry // of the volumes
-	contents bool         // something looks into the volumes, so they have contents; set by Mount and Fill
+	contents bool         // the volumes have contents; set by Mount and Fill
 
 	volumes  map[string]*files.Tree // by name
 	payloads map[string]payload     // by name: the files that come from the API
-	trees    []*files.Tree          // those that end with the pod
-	refresh  time.Time              // when to bring volumes up to date
+	trees    []*files.Tree          // trees that end with the pod
+	refresh  time.Time              // when to update volumes
 	stale    bool                   // their sources have changed
 	synced   time.Time              // the last sync of the pod
 
 	bound        map[string]*corev1.PersistentVolume // by the name of the volume
-	attachments  map[types.UID]*timing.Retry         // the volumes that are not attached, and when that has failed or will
+	attachments  map[types.UID]*timing.Retry         // of volumes that are not attached
 	tokens       map[string]token
 	certificates map[certificateSource]*certificate
 
 	storage storage
 }
 
-// NewPod returns the volumes of a pod, none of which is mounted.
+// NewPod returns the volumes of a pod. None is mounted.
 func (n *Node) NewPod(api *corev1.Pod) *Pod {
 	return &Pod{
 		node: n, api: api, volumes: map[string]*files.Tree{}, payloads: map[string]payload{},
@@ -44,16 +45,16 @@ func (n *Node) NewPod(api *corev1.Pod) *Pod {
 	}
 }
 
-// SetPod replaces the version of the pod that the volumes are made for.
+// SetPod replaces the version of the pod.
 func (p *Pod) SetPod(api *corev1.Pod) { p.api = api }
 
-// RecordSync notes when the pod was synced. A kubelet syncs it again a minute later: see [Pod.Outdate].
+// RecordSync records the time of a sync of the pod. A kubelet syncs it again a minute later: see [Pod.Outdate].
 func (p *Pod) RecordSync(now time.Time) { p.synced = now }
 
-// MarkMounted notes that all volumes are mounted, because another agent has mounted them. [Pod.Mount] does nothing from then on.
+// MarkMounted records that a former agent has mounted all volumes. [Pod.Mount] does nothing from then on.
 func (p *Pod) MarkMounted() { p.mounted = true }
 
-// Next returns when something is due for the volumes by itself; zero: nothing is.
+// Next returns the time of the next due action on the volumes; zero: none.
 func (p *Pod) Next(now time.Time) time.Time {
 	next := timing.Earlier(time.Time{}, p.mount.Time, now)
 	next = timing.Earlier(next, p.refresh, now)

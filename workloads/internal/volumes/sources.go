@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// sources returns what the files of the pod's volumes come from, as "configmap/name", "secret/name" and "trustbundle".
+// sources returns the sources of the pod's volumes, as "configmap/name", "secret/name" and "trustbundle".
 func sources(pod *corev1.Pod) []string {
 	found := sets.Set[string]{}
 	for i := range pod.Spec.Volumes {
@@ -38,13 +38,13 @@ func sources(pod *corev1.Pod) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Sources are what the files of the volumes of pods come from. The methods are safe for concurrent use.
+// Sources has the objects from which the files of pods' volumes come. Its methods are safe for concurrent use.
 type Sources struct {
 	mu   sync.Mutex
 	pods map[types.UID]source
 }
 
-// source is what the volumes of a pod come from.
+// source has the sources of a pod's volumes.
 type source struct {
 	namespace string
 	keys      []string
@@ -80,7 +80,7 @@ func (s *Sources) Forget(uid types.UID) {
 	delete(s.pods, uid)
 }
 
-// Rename gives what a pod follows to the one that takes its place.
+// Rename moves the sources of a pod to its replacement.
 func (s *Sources) Rename(before, after types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// storage is what the containers of a pod use of the disk outside of volumes, and whether that may be too much.
+// storage measures the disk space that the containers of a pod use outside of volumes.
 type storage struct {
 	exceeded atomic.Bool // a write may have exceeded a limit; set by containers
 	layers   map[string]layer
 }
 
-// Exceeds returns the limit of ephemeral storage that the pod exceeds, if something has been written since the last call that may exceed one, or if
-// that was so then; empty: it exceeds none.
+// Exceeds returns a message about the limit of ephemeral storage that the pod exceeds; empty: none. It measures only
+// after a write that may exceed a limit, and as long as a limit is exceeded.
 func (p *Pod) Exceeds() string {
 	if !p.storage.exceeded.Swap(false) {
 		return ""
@@ -32,16 +32,16 @@ func (p *Pod) Exceeds() string {
 	return message
 }
 
-// layer has the files that a container writes outside of volumes, and its logs.
+// layer has the files of a container outside of volumes, and its logs.
 type layer struct {
 	tree  *files.Tree
-	image int64 // what the files of the image use
-	share int64 // how much the files or the log may use before the pod is measured
+	image int64 // size of the files of the image
+	share int64 // size of the files or a log beyond which the pod is measured
 	// logs are those of this start of the container and of the one before.
 	logs []*stdio.Log
 }
 
-// written returns what the container uses.
+// written returns the bytes that the container has written.
 func (l layer) written() (int64, error) {
 	used, err := l.tree.Usage()
 	for _, log := range l.logs {
@@ -50,7 +50,7 @@ func (l layer) written() (int64, error) {
 	return used - l.image, err
 }
 
-// MeasureLog notes the log of a start of a container, before the container writes to it. It counts as its files do.
+// MeasureLog adds the log of a start of a container, before the container writes to it. Logs count like files.
 func (p *Pod) MeasureLog(spec *corev1.Container, log *stdio.Log) {
 	has, ok := p.storage.layers[spec.Name]
 	if !ok {
@@ -61,7 +61,8 @@ func (p *Pod) MeasureLog(spec *corev1.Container, log *stdio.Log) {
 	log.Limit(has.share, p.exceed())
 }
 
-// Measure notes the files of a container, before it writes any, so that the pod is evicted if it writes more than its limits of ephemeral-storage.
+// Measure adds the files of a container, before it writes any. The pod is evicted if they exceed its limits of
+// ephemeral-storage.
 func (p *Pod) Measure(spec *corev1.Container, own *files.Tree) error {
 	limit := spec.Resources.Limits.StorageEphemeral().Value()
 	if whole := p.sharedStorage(); limit == 0 || whole > 0 && whole < limit {
@@ -83,7 +84,7 @@ func (p *Pod) Measure(spec *corev1.Container, own *files.Tree) error {
 	return nil
 }
 
-// exceed returns a function that has the node measure the pod.
+// exceed returns a function that makes the node measure the pod.
 func (p *Pod) exceed() func() {
 	uid := p.api.UID
 	return func() {
@@ -92,14 +93,14 @@ func (p *Pod) exceed() func() {
 	}
 }
 
-// storageLimit returns the ephemeral-storage that the containers may use together, and whether there is a limit.
+// storageLimit returns the limit of ephemeral-storage of all containers together, and whether there is one.
 func (p *Pod) storageLimit() (resource.Quantity, bool) {
 	limit, limited := resourcehelper.PodLimits(p.api, resourcehelper.PodResourcesOptions{})[corev1.ResourceEphemeralStorage]
 	return limit, limited
 }
 
-// sharedStorage returns how much one container or volume may use before all that share the limit of the pod are measured. If all together exceed the limit, at least one
-// exceeds its share. Zero: there is no limit.
+// sharedStorage returns the size of one container or volume beyond which all that share the limit of the pod are
+// measured. If all together exceed the limit, at least one exceeds its share. Zero: there is no limit.
 func (p *Pod) sharedStorage() int64 {
 	limit, limited := p.storageLimit()
 	if !limited {
@@ -114,17 +115,17 @@ func (p *Pod) sharedStorage() int64 {
 	return max(limit.Value()/int64(sharing), 1)
 }
 
-// onDisk reports whether a volume is of the type emptyDir and not in memory.
+// onDisk reports whether a volume is an emptyDir that is not in memory.
 func onDisk(v *corev1.Volume) bool {
 	return v.EmptyDir != nil && v.EmptyDir.Medium != corev1.StorageMediumMemory
 }
 
-// emptyDir returns the files of a volume of the type emptyDir. One in memory can be full; for others a pod that exceeds the limit is evicted. Volumes on
-// huge pages count as others.
+// emptyDir returns the files of an emptyDir. One in memory can be full. For others, including those on huge pages, a pod
+// that exceeds the limit is evicted.
 func (p *Pod) emptyDir(v *corev1.Volume) *files.Tree {
 	t := p.newVolume()
 	if v.EmptyDir.Medium == corev1.StorageMediumMemory {
-		t.Stick() // as each new tmpfs
+		t.Stick() // as every new tmpfs is
 		t.Limit(p.sizeInMemory(v), nil)
 		return t
 	}
@@ -138,7 +139,7 @@ func (p *Pod) emptyDir(v *corev1.Volume) *files.Tree {
 	return t
 }
 
-// sizeInMemory returns the size of a volume in memory: its limit, and at most the memory that the pod may use.
+// sizeInMemory returns the size of a volume in memory: the lower one of its limit and the memory that the pod may use.
 func (p *Pod) sizeInMemory(v *corev1.Volume) int64 {
 	allocatable, limited := p.Allocatable(), true
 	podutil.VisitContainers(&p.api.Spec, podutil.InitContainers|podutil.Containers, func(c *corev1.Container, _ podutil.ContainerType) bool {
@@ -155,8 +156,8 @@ func (p *Pod) sizeInMemory(v *corev1.Volume) int64 {
 	return size
 }
 
-// excess returns the limit that the pod exceeds, in the order and the words of a kubelet: of a volume, of the pod, of a container. The files of
-// init containers do not count here.
+// excess returns the kubelet's message about the limit that the pod exceeds. Like a kubelet, it checks volumes first,
+// then the pod and the containers. The files of init containers do not count here.
 func (p *Pod) excess() string {
 	whole := int64(0)
 	for i := range p.api.Spec.Volumes {
@@ -199,7 +200,7 @@ func (p *Pod) excess() string {
 	return tooMuch
 }
 
-// Allocatable returns what the pod may use at most.
+// Allocatable returns the maximum of resources that the pod may use.
 func (p *Pod) Allocatable() corev1.ResourceList {
 	allocatable := p.node.config.Spec.Status.Allocatable
 	if resourcehelper.IsPodLevelLimitsSet(p.api) {

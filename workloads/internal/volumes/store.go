@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// Store has the volumes that outlive pods, by what they are. Its methods are safe for concurrent use.
+// Store has the volumes that outlive pods. Its methods are safe for concurrent use.
 type Store struct {
 	mu    sync.Mutex
 	trees map[string]*files.Tree

@@ -15,9 +15,9 @@ import (
 // Mounted reports whether all volumes are mounted.
 func (p *Pod) Mounted() bool { return p.mounted }
 
-// Mount mounts the volumes of the pod, and reports whether all are mounted. It does nothing if they are, or before the delay after a failure is over; the
-// delays are those of the kubelet's volume manager. contents says that the volumes get contents at once; otherwise Mount checks that everything exists, and
-// [Pod.Fill] gives them contents.
+// Mount mounts the volumes of the pod, and reports whether all are mounted. It does nothing if they are, or during the
+// delay after a failure; the delays are those of the kubelet's volume manager. With contents the volumes get contents at
+// once; otherwise Mount only checks that everything exists, and [Pod.Fill] gives them contents.
 func (p *Pod) Mount(ctx context.Context, contents bool, now time.Time) bool {
 	if p.mounted {
 		return true
@@ -48,7 +48,7 @@ func (p *Pod) Mount(ctx context.Context, contents bool, now time.Time) bool {
 				err = &mountError{"MountVolume.SetUp", v.Name, err}
 			}
 		}
-		if err != nil && used { // what no container uses does not matter to a kubelet
+		if err != nil && used { // a kubelet ignores volumes that no container uses
 			failed = true
 			p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "%v", err)
 		}
@@ -69,21 +69,21 @@ func (p *Pod) Mount(ctx context.Context, contents bool, now time.Time) bool {
 	return true
 }
 
-// followSources has the volumes brought up to date when their sources change.
+// followSources makes changes of the sources update the volumes.
 func (p *Pod) followSources() {
 	if keys := sources(p.api); len(keys) > 0 {
 		p.node.Sources.follow(p.api.UID, p.api.Namespace, keys)
 	}
 }
 
-// RefreshBy has the volumes brought up to date at a time at the latest.
+// RefreshBy schedules an update of the volumes at a time or earlier.
 func (p *Pod) RefreshBy(due time.Time) {
 	if p.refresh.IsZero() || due.Before(p.refresh) {
 		p.refresh = due
 	}
 }
 
-// Refresh brings volumes up to date whose sources have changed. A failure leaves them as they are.
+// Refresh updates volumes whose sources have changed. A volume whose update fails stays as it is.
 func (p *Pod) Refresh(ctx context.Context, dirty bool, now time.Time) {
 	if p.refresh.IsZero() || now.Before(p.refresh) && !(p.stale && dirty) || !p.mounted {
 		return
@@ -132,14 +132,15 @@ func (p *Pod) HasAPIFiles() bool { return len(p.payloads) > 0 }
 // AddTree adds a tree that is not a volume and ends with the pod: [Pod.Unmount] closes it.
 func (p *Pod) AddTree(tree *files.Tree) { p.trees = append(p.trees, tree) }
 
-// Outdate has the volumes brought up to date with the next sync of the pod, because their sources have changed. Without an event it comes a
-// minute after the last one.
+// Outdate makes the next sync of the pod update the volumes, because their sources have changed. It comes at the latest
+// a minute after the last one.
 func (p *Pod) Outdate(now time.Time) {
 	p.stale = true
 	p.RefreshBy(now.Add(timing.ResyncPeriod - now.Sub(p.synced)%timing.ResyncPeriod))
 }
 
-// Fill gives the volumes their contents. One that has none, such as that of a server outside of the cluster, is empty.
+// Fill gives the volumes their contents. A volume with unknown contents, such as that of a server outside of the
+// cluster, is empty.
 func (p *Pod) Fill(ctx context.Context, now time.Time) {
 	p.contents = true
 	for i := range p.api.Spec.Volumes {

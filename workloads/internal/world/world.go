@@ -1,4 +1,4 @@
-// Package world runs the parts of a living cluster as a list: its network, nodes, informers, controllers and scheduler.
+// Package world runs the parts of a living cluster: its network, nodes, informers, controllers and scheduler.
 package world
 
 import (
@@ -11,8 +11,8 @@ import (
 type Part interface {
 	// Start starts the part, which ends with the context. When it returns, the parts after this one may start.
 	Start(ctx context.Context) error
-	// Wait returns when nothing of the part is left. It is called after the context has ended, also if Start has failed or was
-	// not called.
+	// Wait returns when all goroutines of the part have ended. It is called after the context has ended, even if Start
+	// has failed or was not called.
 	Wait()
 }
 
@@ -23,8 +23,8 @@ type World struct {
 	wait  func()
 }
 
-// Run starts parts one after the other. They end with Close, or with the context. If one cannot start, Run ends all of them and
-// returns its error.
+// Run starts parts one after the other. They end with Close, or with the context. If one cannot start, Run ends all and
+// returns the error.
 func Run(ctx context.Context, parts ...Part) (*World, error) {
 	ctx, end := context.WithCancel(ctx)
 	w := &World{parts: parts, end: end}
@@ -38,13 +38,13 @@ func Run(ctx context.Context, parts ...Part) (*World, error) {
 	return w, nil
 }
 
-// Close ends all parts. It returns when nothing of them is left.
+// Close ends all parts, and returns when their goroutines have ended.
 func (w *World) Close() {
 	w.end()
 	w.wait()
 }
 
-// waitForAll waits for the parts, the last one first: what a part needs is there until it has ended.
+// waitForAll waits for the parts in reverse order, so the parts that one needs outlive it.
 func (w *World) waitForAll() {
 	for _, p := range slices.Backward(w.parts) {
 		p.Wait()

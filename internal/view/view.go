@@ -27,8 +27,7 @@ type Form struct {
 	// Convert is the kind of meta.k8s.io in which objects are shown: Table, PartialObjectMetadata or
 	// PartialObjectMetadataList; nil: objects are shown as they are.
 	Convert *schema.GroupVersionKind
-	// Plain: the client wants the objects as they are, as JSON without line
-	// breaks. Stored bytes are just that.
+	// Plain: the client gets the objects as they are, as JSON without line breaks, which stored bytes are.
 	Plain bool
 	// Pretty: JSON has line breaks.
 	Pretty bool

@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// This file has the operations of a tree on disk. Programs and functions that know the folder make what they like in it, such as symbolic links and pipes.
-// All operations go through os.Root, so that no link leads out of the folder.
+// This file has the operations of a tree on disk. Programs and functions that know the folder may create anything in it,
+// such as symbolic links and pipes. All operations use os.Root, so no link leads out of the folder.
 
-// Folder returns a folder on disk with the files of the tree, which it makes at the first call, and which Close
-// removes.
+// Folder returns a folder on disk with the files of the tree. The first call creates it, and Close removes it.
 func (t *Tree) Folder() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +52,8 @@ func (t *Tree) Folder() (string, error) {
 	return folder, nil
 }
 
-// openOnDisk opens a file or a directory. It does not wait for the writer of a named pipe, which it refuses. The caller holds the lock.
+// openOnDisk opens a file or a directory. It returns an error for others, such as a named pipe, without waiting for a
+// writer. The caller holds the lock.
 func (t *Tree) openOnDisk(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -73,7 +73,8 @@ func (t *Tree) openOnDisk(name string) (fs.File, error) {
 	return file, nil
 }
 
-// writeOnDisk writes a file, in place of a link. Renaming lets a reader see the old content or the new one. The caller holds the lock.
+// writeOnDisk writes a file; it replaces a link. By renaming, a reader sees the old content or the new one. The caller
+// holds the lock.
 func (t *Tree) writeOnDisk(name string, file File) error {
 	path := filepath.FromSlash(name)
 	if err := t.disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -100,7 +101,7 @@ func (t *Tree) writeOnDisk(name string, file File) error {
 
 // replaceOnDisk makes the folder contain these files and no others. The caller holds the lock.
 func (t *Tree) replaceOnDisk(files map[string]File) error {
-	// What is in the way goes first: a link would lead a write to a file that does not stay.
+	// Remove other files first: a write through a link would go to one of them.
 	err := fs.WalkDir(t.disk.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		_, keep := files[name]
 		switch {

@@ -7,7 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// TreeOf returns a tree with the files of a file system, which it reads at once. Symbolic links become what they lead to.
+// TreeOf returns a tree with the files of a file system, which it reads at once. Symbolic links are replaced by their
+// targets.
 func TreeOf(from fs.FS) (*Tree, error) {
 	t := NewTree()
 	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -6,35 +6,35 @@ import (
 	"syscall"
 )
 
-// limit limits what the files of a tree use.
+// limit limits the size of a tree.
 type limit struct {
 	bytes    int64  // zero: there is none
 	exceeded func() // nil: a write that exceeds the limit fails
 }
 
-// Limit limits what the files of the tree use, as [Tree.Usage] counts it. A write that would exceed it fails, as in a full file system, and leaves the
-// file as it was; with exceeded it does not fail, and calls exceeded, while the tree is locked. What programs write to the folder on disk is not limited; it
-// counts for the next write.
+// Limit limits the size of the tree, as [Tree.Usage] counts it. A write that would exceed the limit fails with ENOSPC,
+// and does not change the file. With exceeded it does not fail, but calls exceeded, while the tree is locked. Writes of
+// programs to the folder on disk are not limited; they count for the next write.
 func (t *Tree) Limit(bytes int64, exceeded func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.limit = limit{bytes, exceeded}
 }
 
-// block is in what units files use space.
+// block is the unit of disk space in bytes.
 const block = 4096
 
-// Blocks returns how much space a file of a size uses.
+// Blocks returns the disk space in bytes of a file with a size.
 func Blocks(bytes int64) int64 { return (bytes + block - 1) / block * block }
 
-// Usage returns how many bytes the files of the tree use: each uses whole blocks of 4 KiB.
+// Usage returns the disk space of the files of the tree in bytes. Each file uses whole blocks of 4 KiB.
 func (t *Tree) Usage() (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.usage("")
 }
 
-// usage returns what the files use except one.
+// usage is Usage without one file.
 func (t *Tree) usage(except string) (used int64, err error) {
 	err = fs.WalkDir(unlocked{t}, ".", func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func (t *Tree) usage(except string) (used int64, err error) {
 	return used, err
 }
 
-// checkLimit checks whether a file may be written. The caller holds the lock.
+// checkLimit returns an error if a write of a file with a size exceeds the limit. The caller holds the lock.
 func (t *Tree) checkLimit(name string, size int64) error {
 	if t.limit.bytes == 0 {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// errEscapes is that of os.Root.
+// errEscapes is the error of os.Root.
 var errEscapes = errors.New("path escapes from parent")
 
-// outside is the error of a symbolic link that leads out of the tree, or out of the part of it that is looked at: to an absolute path, or to a path
-// that begins in the directory above.
+// outside is the error of a symbolic link that leads out of the tree or its searched part: to an absolute path, or to a
+// path that begins in the directory above.
 type outside struct {
 	to    string
 	above bool
@@ -24,8 +24,8 @@ func (outside) Error() string { return errEscapes.Error() }
 
 func (outside) Unwrap() error { return errEscapes }
 
-// leaves returns the path outside of the tree that a symbolic link on the way to a name leads to, if there is one. A part of the tree that is mounted at
-// a path ends where the tree does. The links of its own name are those of the volume.
+// leaves returns the path outside of the tree to which a symbolic link in a name leads, if there is one. part is the
+// part of the tree that is mounted at mountPath; links in the name of the part itself are those of the volume.
 func (t *Tree) leaves(mountPath, part, name string, last bool) (to string, leaves bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *Tree) leaves(mountPath, part, name string, last bool) (to string, leave
 	if part != "." {
 		var err error
 		if top, err = t.resolve("stat", part, true); err != nil {
-			return "", false // what uses the name has the error
+			return "", false // the user of the name gets the error
 		}
 	}
 	_, _, err := t.followBelow(top, path.Join(top, name), last)
@@ -44,7 +44,8 @@ func (t *Tree) leaves(mountPath, part, name string, last bool) (to string, leave
 	return link.to, leaves
 }
 
-// Follow returns what a name leads to in a tree whose root is that of a machine: absolute links begin there.
+// Follow returns a name without symbolic links, in a tree that is the file system of a machine: absolute links begin at
+// its root.
 func (t *Tree) Follow(name string) (string, error) {
 	for range mostLinks {
 		to, leaves := t.leaves("/", ".", name, true)
@@ -58,11 +59,11 @@ func (t *Tree) Follow(name string) (string, error) {
 	return t.resolve("stat", name, true)
 }
 
-// mostLinks is how many symbolic links Linux follows in a path.
+// mostLinks is the maximum of symbolic links that Linux follows in a path.
 const mostLinks = 40
 
-// Symlink makes a symbolic link in place of a file or another link, and the directories that it lies in. The target may be any: a link that leads out of the tree is an error when it is
-// followed.
+// Symlink creates a symbolic link and its parent directories. It replaces a file or another link. The target is not
+// checked: following a link that leads out of the tree fails.
 func (t *Tree) Symlink(target, name string) error { return t.symlink(target, name, Owner{}) }
 
 func (t *Tree) symlink(target, name string, owner Owner) error {
@@ -96,7 +97,7 @@ func (t *Tree) symlink(target, name string, owner Owner) error {
 	return nil
 }
 
-// linkOnDisk makes a symbolic link in the folder. The caller holds the lock.
+// linkOnDisk creates a symbolic link in the folder. The caller holds the lock.
 func (t *Tree) linkOnDisk(target, name string) error {
 	place := filepath.FromSlash(name)
 	if info, err := t.disk.Lstat(place); err == nil && info.IsDir() {
@@ -112,8 +113,8 @@ func (t *Tree) linkOnDisk(target, name string) error {
 	return err
 }
 
-// resolve returns a name without symbolic links in it, in memory and on disk; last is whether its last element is followed, too. A link that leads out of
-// the tree is an error. The caller holds the lock.
+// resolve returns a name without symbolic links, in memory and on disk. With last it also follows the last element. It
+// returns an error for a link that leads out of the tree. The caller holds the lock.
 func (t *Tree) resolve(op, name string, last bool) (string, error) {
 	resolved, _, err := t.follow(name, last)
 	if err != nil {
@@ -122,16 +123,17 @@ func (t *Tree) resolve(op, name string, last bool) (string, error) {
 	return resolved, nil
 }
 
-// follow goes through a name element by element, as a system does: ".." in the target of a link is the parent of the directory that the elements before it
-// lead to. What a name lacks below its links is left to the caller, who may create it; dangling is whether the last link leads to nothing. The caller holds the lock.
+// follow resolves a name element by element, as a system does: ".." in the target of a link is the parent of the
+// directory to which the elements before lead. Elements after the links may not exist; dangling is true if the last link
+// leads to nothing. The caller holds the lock.
 func (t *Tree) follow(name string, last bool) (resolved string, dangling bool, err error) {
 	return t.followBelow(".", name, last)
 }
 
-// followBelow is as follow for a name below a directory, which no link leaves.
+// followBelow is follow for a name below a directory. It returns an error for a link out of the directory.
 func (t *Tree) followBelow(top, name string, last bool) (resolved string, dangling bool, err error) {
 	if t.folder == "" && !t.linked || !fs.ValidPath(name) {
-		return name, false, nil // what uses the name has the error
+		return name, false, nil // the user of the name gets the error
 	}
 	resolved = top
 	if name == top {
@@ -185,7 +187,8 @@ func (t *Tree) followBelow(top, name string, last bool) (resolved string, dangli
 	return resolved, false, nil
 }
 
-// lookup returns what a name is, which has no symbolic link before its last element, and the target of a link. The caller holds the lock.
+// lookup returns the mode of a name, and the target of a link. The name has no symbolic link before its last element.
+// The caller holds the lock.
 func (t *Tree) lookup(name string) (mode fs.FileMode, target string, err error) {
 	if t.folder == "" {
 		file := t.files[name]

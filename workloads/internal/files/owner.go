@@ -9,27 +9,28 @@ import (
 	"time"
 )
 
-// Owner is the user and the group that a file belongs to. The zero value is root.
+// Owner is the user and the group of a file. The zero value is root.
 type Owner struct{ User, Group int64 }
 
-// Identity is who a process runs as.
+// Identity is the user and the groups of a process.
 type Identity struct {
 	Owner
-	Groups []int64 // the supplementary ones
+	Groups []int64 // supplementary groups
 }
 
-// OwnerOf returns whom a file belongs to. A tree on disk does not keep owners: its files are shown as those of root.
+// OwnerOf returns the owner of a file, and whether the tree keeps owners. A tree on disk does not: its files are shown
+// as root's.
 func OwnerOf(info fs.FileInfo) (owner Owner, kept bool) {
 	sys := info.Sys()
 	owner, kept = sys.(Owner)
 	return owner, kept || sys == nil
 }
 
-// special are the bits of a mode that are not permissions, and that trees keep.
+// special are the bits of a mode that trees keep besides permissions.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// made returns a new file or directory in the directory that has its place: with setgid, a directory gives its group to what is made in it. The caller
-// holds the lock.
+// made returns a new file or directory. It gets the group of its parent directory if that has setgid. The caller holds
+// the lock.
 func (t *Tree) made(name string, mode fs.FileMode, data []byte, owner Owner) *fstest.MapFile {
 	if in := t.files[path.Dir(name)]; name != "." && in != nil && in.Mode&fs.ModeSetgid != 0 {
 		owner.Group = ownerIn(in).Group
@@ -40,7 +41,7 @@ func (t *Tree) made(name string, mode fs.FileMode, data []byte, owner Owner) *fs
 	return withOwner(&fstest.MapFile{Data: data, Mode: mode, ModTime: time.Now()}, owner)
 }
 
-// withOwner gives a file an owner. Files of root, which most are, have none.
+// withOwner sets the owner of a file. Files of root, which most are, have none.
 func withOwner(file *fstest.MapFile, owner Owner) *fstest.MapFile {
 	if file.Sys = nil; owner != (Owner{}) {
 		file.Sys = owner
@@ -53,15 +54,16 @@ func ownerIn(file *fstest.MapFile) Owner {
 	return owner
 }
 
-// Share gives the root of a new tree to a group, as an fsGroup: what is made in it belongs to the group.
+// Share gives the root of a new tree to a group, as an fsGroup. New files in it belong to the group.
 func (t *Tree) Share(group int64) {
 	root := *t.files["."]
 	root.Mode |= fs.ModeSetgid
 	t.files["."] = withOwner(&root, Owner{Group: group})
 }
 
-// ShareFiles gives the root of a tree and all files in it to a group, as a kubelet does with a volume that outlives pods: the group may read the files and write
-// them, unless they are read-only. With onlyRoot it does nothing if the root is already as it has to be. On disk it does nothing.
+// ShareFiles gives the root of a tree and all files in it to a group, as a kubelet does with a volume that outlives
+// pods. The group may read the files, and write them unless readOnly. With onlyRoot it does nothing if the root has the
+// right group and mode. On disk it does nothing.
 func (t *Tree) ShareFiles(group int64, readOnly, onlyRoot bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +109,7 @@ func (t *Tree) Chmod(name string, mode fs.FileMode) error {
 		func(name string) error { return t.disk.Chmod(name, mode.Perm()) })
 }
 
-// Chown sets whom a file or a directory belongs to. On disk it does nothing.
+// Chown sets the owner of a file or a directory. On disk it does nothing.
 func (t *Tree) Chown(name string, owner Owner) error {
 	return t.change("chown", name, func(file *fstest.MapFile) { withOwner(file, owner) }, func(name string) error {
 		_, err := t.disk.Stat(name)
@@ -115,7 +117,7 @@ func (t *Tree) Chown(name string, owner Owner) error {
 	})
 }
 
-// change changes what a name leads to, in memory or on disk.
+// change changes the file or directory to which a name leads, in memory or on disk.
 func (t *Tree) change(op, name string, inMemory func(*fstest.MapFile), onDisk func(string) error) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -140,10 +142,10 @@ func (t *Tree) change(op, name string, inMemory func(*fstest.MapFile), onDisk fu
 	return nil
 }
 
-// RunAs makes an identity the owner of the files that are written from now on. It must be called before the root is shared.
+// RunAs sets the identity that writes files from now on. It must be called before the root is used concurrently.
 func (r *Root) RunAs(identity Identity) { r.identity = identity }
 
-// Identity returns who writes the files.
+// Identity returns the identity that writes files.
 func (r *Root) Identity() Identity {
 	identity := r.identity
 	identity.Groups = slices.Clone(identity.Groups)

@@ -19,17 +19,17 @@ type Mount struct {
 	ReadOnly bool
 }
 
-// Root is the file system of a container: a tree of its own, and volumes at their mount paths. It is an fs.FS, whose
-// names begin without a slash; the other methods also take absolute paths.
+// Root is the file system of a container: a tree of its own, and volumes at their mount paths. It implements fs.FS,
+// whose names have no leading slash; the other methods also take absolute paths.
 type Root struct {
 	own    *Tree
 	mounts []Mount // the longest paths first
-	// protected is whether the tree of its own is read-only, except for the files in it.
+	// protected: its own tree is read-only, except for the existing files.
 	protected bool
 	identity  Identity
 }
 
-// NewRoot returns the file system of a container, with a tree of its own, which the root takes over, and volumes.
+// NewRoot returns the file system of a container with its own tree, which then belongs to the root, and volumes.
 func NewRoot(own *Tree, mounts []Mount) (*Root, error) {
 	r := &Root{own: own, mounts: slices.Clone(mounts)}
 	r.own.files["."] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
@@ -41,7 +41,7 @@ func NewRoot(own *Tree, mounts []Mount) (*Root, error) {
 	slices.SortStableFunc(r.mounts, func(a, b Mount) int { return len(b.Path) - len(a.Path) })
 	var errs []error
 	for i := len(r.mounts) - 1; i >= 0; i-- {
-		// A directory to mount at, so that listings show it. A volume that is read-only gets none.
+		// Create a directory at the mount path, so that listings show it. A read-only volume gets none.
 		if in, name := r.find(path.Dir(r.mounts[i].Path), true); !in.ReadOnly {
 			errs = append(errs, in.Tree.Mkdir(path.Join(name, path.Base(r.mounts[i].Path))))
 		}
@@ -49,8 +49,8 @@ func NewRoot(own *Tree, mounts []Mount) (*Root, error) {
 	return r, errors.Join(errs...)
 }
 
-// Protect makes the tree of its own read-only, as securityContext.readOnlyRootFilesystem does. Files that are in it by now may still be written, because
-// a kubelet mounts them. It must be called before the root is shared.
+// Protect makes its own tree read-only, as securityContext.readOnlyRootFilesystem does. Existing files may still be
+// written, because a kubelet mounts them. It must be called before the root is used concurrently.
 func (r *Root) Protect() { r.protected = true }
 
 // clean returns a name of package io/fs for a path.
@@ -62,8 +62,9 @@ func clean(name string) string {
 	return name
 }
 
-// find returns where a name is, and what it is called there. A symbolic link on the way that is absolute, or leads out of its volume, leads to a path of the
-// container, which may be in another volume; last is whether the last element of the name is followed, too.
+// find returns the mount of a name, and the name in its tree. A symbolic link that is absolute or leads out of its
+// volume leads to a path of the container, which may be in another volume. With last it also follows the last element of
+// the name.
 func (r *Root) find(name string, last bool) (Mount, string) {
 	for range mostLinks {
 		m, below := r.place(name)
@@ -73,11 +74,11 @@ func (r *Root) find(name string, last bool) (Mount, string) {
 		}
 		name = clean(to)
 	}
-	// In a tree with a link that leads to itself, everything below it is the error of Linux.
+	// Too many links: a tree with a link to itself gives the error of Linux.
 	return Mount{Tree: &Tree{linked: true, files: fstest.MapFS{"loop": {Mode: fs.ModeSymlink, Data: []byte("loop")}}}}, "loop/end"
 }
 
-// place returns in what mount a name is, and what it is called below the part that is mounted, without following links.
+// place returns the mount of a name, and the name below the mounted part, without following links.
 func (r *Root) place(name string) (Mount, string) {
 	for _, m := range r.mounts {
 		if rest, ok := strings.CutPrefix(name, m.Path); ok && (rest == "" || rest[0] == '/') || m.Path == "." {
@@ -95,13 +96,14 @@ func (r *Root) place(name string) (Mount, string) {
 	return Mount{Path: ".", Tree: r.own, SubPath: ".", ReadOnly: readOnly}, name
 }
 
-// Place is where a file is, whatever it is called: names that lead to the same file have the same Place.
+// Place identifies a file: names that lead to the same file have the same Place.
 type Place struct {
 	tree *Tree
 	name string
 }
 
-// Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link. There may be no file.
+// Place returns the Place of a name. With last it also follows the last element if that is a symbolic link. The file
+// need not exist.
 func (r *Root) Place(name string, last bool) (Place, error) {
 	m, path := r.find(clean(name), last)
 	m.Tree.mu.Lock()
@@ -110,7 +112,7 @@ func (r *Root) Place(name string, last bool) (Place, error) {
 	return Place{m.Tree, resolved}, withPath(err, name)
 }
 
-// Below reports whether the place is in a directory, or in one that is below it.
+// Below reports whether the place is below a directory, at any depth.
 func (p Place) Below(directory Place) bool {
 	return p.tree == directory.tree && p != directory && (directory.name == "." || strings.HasPrefix(p.name, directory.name+"/"))
 }
@@ -148,7 +150,7 @@ func (r *Root) ReadFile(name string) ([]byte, error) {
 	return data, withPath(err, name)
 }
 
-// WriteFile writes a file, and makes the directories that it lies in.
+// WriteFile writes a file, and creates its parent directories.
 func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
@@ -157,7 +159,7 @@ func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode, Owner: r.identity.Owner}), name)
 }
 
-// Symlink makes a symbolic link in place of a file or another link.
+// Symlink creates a symbolic link. It replaces a file or another link.
 func (r *Root) Symlink(target, name string) error {
 	m, path := r.find(clean(name), false)
 	if m.ReadOnly {
@@ -166,7 +168,7 @@ func (r *Root) Symlink(target, name string) error {
 	return withPath(m.Tree.symlink(target, path, r.identity.Owner), name)
 }
 
-// Append appends to a file, and creates it if there is none.
+// Append appends to a file, and creates it if it does not exist.
 func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
 	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
@@ -175,13 +177,13 @@ func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
 	return withPath(m.Tree.append(path, data, mode, r.identity.Owner), name)
 }
 
-// Changed returns a channel that is closed when the file may have changed, and nil if that is not known.
+// Changed returns a channel that is closed when the file may have changed; nil: changes cannot be observed.
 func (r *Root) Changed(name string) <-chan struct{} {
 	m, _ := r.find(clean(name), true)
 	return m.Tree.Changed()
 }
 
-// Mkdir makes a directory, and those that it lies in. None comes in place of a symbolic link that leads to nothing.
+// Mkdir creates a directory and its parents. It does not replace a dangling symbolic link.
 func (r *Root) Mkdir(name string) error {
 	m, path := r.find(clean(name), true)
 	switch {
@@ -193,10 +195,10 @@ func (r *Root) Mkdir(name string) error {
 	return withPath(m.Tree.mkdirAs(path, r.identity.Owner), name)
 }
 
-// dangles reports whether a symbolic link on the way to a name, which find has found, leads to nothing.
+// dangles reports whether a symbolic link in a name, for which find has returned found and inside, leads to nothing.
 func (r *Root) dangles(name string, found Mount, inside string) bool {
 	if m, below := r.place(name); m.Tree == found.Tree && path.Join(m.SubPath, below) == inside {
-		return false // no link has led elsewhere; mkdir of the tree follows the others
+		return false // no link to another tree; mkdir of the tree checks the others
 	}
 	for i := range len(name) + 1 {
 		if i < len(name) && name[i] != '/' {
@@ -224,7 +226,7 @@ func (r *Root) Chmod(name string, mode fs.FileMode) error {
 	return withPath(m.Tree.Chmod(path, mode), name)
 }
 
-// Chown sets whom a file or a directory belongs to.
+// Chown sets the owner of a file or a directory.
 func (r *Root) Chown(name string, owner Owner) error {
 	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
@@ -233,7 +235,7 @@ func (r *Root) Chown(name string, owner Owner) error {
 	return withPath(m.Tree.Chown(path, owner), name)
 }
 
-// Remove removes a file, or a directory with everything in it. What is mounted stays: the error is EBUSY.
+// Remove removes a file, or a directory with its contents. It returns EBUSY for a mount.
 func (r *Root) Remove(name string) error {
 	m, path := r.find(clean(name), false)
 	switch {
@@ -245,15 +247,15 @@ func (r *Root) Remove(name string) error {
 	return withPath(m.Tree.Remove(path), name)
 }
 
-// Folder returns a folder on disk with what is at a path, which has to be that of a mount or below it. Programs that
-// need paths read and write there.
+// Folder returns a folder on disk with the files at a path, which must be a mount path or below one. It is for programs
+// that need paths.
 func (r *Root) Folder(name string) (string, error) {
 	m, inside := r.find(clean(name), true)
 	if _, err := r.Place(name, true); err != nil {
 		return "", err
 	}
 	if m.Tree == r.own {
-		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted there")}
+		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted at the path")}
 	}
 	folder, err := m.Tree.Folder()
 	if err != nil {
@@ -262,7 +264,7 @@ func (r *Root) Folder(name string) (string, error) {
 	return path.Join(folder, inside), nil
 }
 
-// withPath returns an error about a path as the container knows it.
+// withPath replaces the path in an error by that of the container.
 func withPath(err error, name string) error {
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 		op := failed.Op

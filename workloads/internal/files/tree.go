@@ -18,27 +18,27 @@ import (
 type File struct {
 	Data  []byte
 	Mode  fs.FileMode // only permissions
-	Owner Owner       // of a file that is new: one that is written again keeps its own
+	Owner Owner       // of a new file; an existing file keeps its owner
 }
 
-// Tree is a tree of files, such as a volume. Names are as those of package io/fs: "a/b", without a slash at the beginning.
+// Tree is a tree of files, such as a volume. Names are as in package io/fs: "a/b", without a leading slash.
 type Tree struct {
 	mu       sync.Mutex
-	files    fstest.MapFS // in memory; directories have entries of their own. It follows links without a limit, so it gets names that resolve returns
+	files    fstest.MapFS // in memory, with entries of directories. It follows links without a limit, so it is used only with names of resolve
 	linked   bool         // there may be symbolic links in memory
-	folder   string       // where the tree is on disk, and empty before Folder
-	disk     *os.Root     // the folder, which no symbolic link leads out of; nil before Folder
+	folder   string       // the tree on disk; empty before Folder
+	disk     *os.Root     // the folder; nil before Folder
 	closed   bool
 	limit    limit
-	appended string // the file that was appended to last, whose data no other tree has
-	// changed is closed when a file changes; nil: nothing waits for that.
+	appended string // the last appended file, whose data no other tree shares
+	// changed is closed when a file changes; nil: nothing waits for it.
 	changed chan struct{}
 }
 
-// rootMode is that of the root of a volume.
+// rootMode is the mode of a volume's root.
 const rootMode = fs.ModeDir | 0o777
 
-// NewTree returns an empty tree, whose root everybody may write, as that of a volume.
+// NewTree returns an empty tree, whose root all users may write, as that of a volume.
 func NewTree() *Tree {
 	t := &Tree{files: fstest.MapFS{}}
 	t.mkdir(".", Owner{})
@@ -64,11 +64,11 @@ func (u unlocked) Open(name string) (fs.File, error) {
 	if u.tree.folder != "" {
 		return u.tree.openOnDisk(name)
 	}
-	// A file that is open keeps its content: files are replaced and never changed.
+	// An open file keeps its content: files are replaced and never changed.
 	return u.tree.files.Open(name)
 }
 
-// Lstat implements fs.ReadLinkFS: it describes a symbolic link, and not what the link leads to.
+// Lstat implements fs.ReadLinkFS: it describes a symbolic link, not its target.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *Tree) ReadLink(name string) (string, error) {
 	return t.disk.Readlink(filepath.FromSlash(name))
 }
 
-// Write writes a file, and makes the directories that it lies in.
+// Write writes a file, and creates its parent directories.
 func (t *Tree) Write(name string, file File) error {
 	if !fs.ValidPath(name) || name == "." {
 		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
@@ -129,7 +129,7 @@ func (t *Tree) Write(name string, file File) error {
 	return nil
 }
 
-// Append appends to a file, and creates it with a mode if there is none.
+// Append appends to a file, and creates it with a mode if it does not exist.
 func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
 	return t.append(name, data, mode, Owner{})
 }
@@ -153,7 +153,8 @@ func (t *Tree) append(name string, data []byte, mode fs.FileMode, owner Owner) e
 	if err := t.checkLimit(name, int64(len(has.Data)+len(data))); err != nil {
 		return err
 	}
-	// Readers of the old content do not see what is behind its end. Another tree may have it, so it is not appended to in place.
+	// Readers of the old content do not see the bytes after its end. If another tree may share the data, it is copied
+	// first.
 	old := has.Data
 	if t.appended != name {
 		old = slices.Clip(old)
@@ -163,7 +164,7 @@ func (t *Tree) append(name string, data []byte, mode fs.FileMode, owner Owner) e
 	return nil
 }
 
-// appendSlowly reads the file and writes it.
+// appendSlowly reads and rewrites the file.
 func (t *Tree) appendSlowly(name string, data []byte, mode fs.FileMode, owner Owner) error {
 	old, err := fs.ReadFile(t, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +173,8 @@ func (t *Tree) appendSlowly(name string, data []byte, mode fs.FileMode, owner Ow
 	return t.Write(name, File{Data: append(old, data...), Mode: mode, Owner: owner})
 }
 
-// Changed returns a channel that is closed when a file of the tree changes, and nil for a tree on disk, which programs change.
+// Changed returns a channel that is closed when a file of the tree changes; nil for a tree on disk, which programs
+// change.
 func (t *Tree) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +187,7 @@ func (t *Tree) Changed() <-chan struct{} {
 	return t.changed
 }
 
-// notify wakes who waits for a change. The caller holds the lock.
+// notify wakes the waiters for a change. The caller holds the lock.
 func (t *Tree) notify() {
 	if t.changed != nil {
 		close(t.changed)
@@ -193,7 +195,7 @@ func (t *Tree) notify() {
 	}
 }
 
-// Mkdir makes a directory and those that it lies in. It does nothing if there is one.
+// Mkdir creates a directory and its parents. It does nothing if the directory exists.
 func (t *Tree) Mkdir(name string) error { return t.mkdirAs(name, Owner{}) }
 
 func (t *Tree) mkdirAs(name string, owner Owner) error {
@@ -204,7 +206,7 @@ func (t *Tree) mkdirAs(name string, owner Owner) error {
 	defer t.mu.Unlock()
 	resolved, dangling, err := t.follow(name, true)
 	if dangling {
-		err = fs.ErrExist // the link, in whose place no directory comes
+		err = fs.ErrExist // a dangling link is not replaced
 	}
 	if err != nil {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: err}
@@ -216,7 +218,8 @@ func (t *Tree) mkdirAs(name string, owner Owner) error {
 	return t.mkdir(name, owner)
 }
 
-// mkdir makes a directory and those that it lies in, from the root on: the mode of one may matter for the next. The caller holds the lock.
+// mkdir creates a directory and its parents, from the root on, because the mode of one may affect the next. The caller
+// holds the lock.
 func (t *Tree) mkdir(name string, owner Owner) error {
 	mode := fs.ModeDir | 0o755
 	switch has := t.files[name]; {
@@ -235,7 +238,7 @@ func (t *Tree) mkdir(name string, owner Owner) error {
 	return nil
 }
 
-// Remove removes a file, or a directory with everything in it. It does nothing if there is none.
+// Remove removes a file, or a directory with its contents. It does nothing if there is none.
 func (t *Tree) Remove(name string) error {
 	if !fs.ValidPath(name) || name == "." {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrInvalid}
@@ -259,8 +262,7 @@ func (t *Tree) Remove(name string) error {
 	return nil
 }
 
-// Replace makes the tree contain these files and no others, as the update of a mounted ConfigMap does. In memory no
-// reader sees a mixture of the old and the new files.
+// Replace replaces all files of the tree, as the update of a mounted ConfigMap does. In memory the update is atomic.
 func (t *Tree) Replace(files map[string]File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -278,7 +280,7 @@ func (t *Tree) Replace(files map[string]File) error {
 	return t.replaceOnDisk(files)
 }
 
-// Close removes the folder, if there is one. The tree must not be used any more.
+// Close removes the folder, if there is one. The tree must not be used afterwards.
 func (t *Tree) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,21 +9,21 @@ import (
 	"net/http"
 )
 
-// leaving returns where a request is answered, and a request whose context ends when its client leaves, also after the handler has taken over the
-// connection. The context of net/http then only ends with the handler.
+// leaving returns a ResponseWriter and a request whose context ends when the client leaves, even after the handler has
+// hijacked the connection. The context of net/http then ends only with the handler.
 func leaving(w http.ResponseWriter, req *http.Request) (http.ResponseWriter, *http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(req.Context())
 	return hijacker{w, cancel}, req.WithContext(ctx), cancel
 }
 
-// hijacker calls a function when the connection that a handler has taken over ends.
+// hijacker calls a function when a hijacked connection ends.
 type hijacker struct {
 	http.ResponseWriter
 	ended func()
 }
 
-// Hijack implements http.Hijacker. A goroutine reads the connection until its end, because a handler of SPDY stops to read it when the client says that it
-// leaves.
+// Hijack implements http.Hijacker. A goroutine reads the connection until its end, because a handler of SPDY stops
+// reading at the client's GOAWAY.
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {

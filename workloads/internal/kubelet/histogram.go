@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The upper ends of the buckets of histograms.
+// The upper bounds of the buckets of histograms.
 var (
 	probeBuckets     = prometheus.DefBuckets
 	podStartBuckets  = []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
@@ -18,17 +18,17 @@ var (
 type Histogram struct {
 	Count  uint64
 	Sum    float64
-	uppers []float64 // the upper ends of the buckets
-	counts []uint64  // those between them
+	uppers []float64 // the upper bounds of the buckets
+	counts []uint64  // by bucket
 }
 
-// NewProbeDurations returns an empty histogram of the seconds that probes take.
+// NewProbeDurations returns an empty histogram of the durations of probes in seconds.
 func NewProbeDurations() Histogram { return newHistogram(probeBuckets) }
 
-// NewPodStarts returns an empty histogram of the seconds until pods run.
+// NewPodStarts returns an empty histogram of the seconds from seeing a pod until it runs.
 func NewPodStarts() Histogram { return newHistogram(podStartBuckets) }
 
-// NewContainers returns an empty histogram of the containers of pods.
+// NewContainers returns an empty histogram of the numbers of containers per pod.
 func NewContainers() Histogram { return newHistogram(containerBuckets) }
 
 func newHistogram(uppers []float64) Histogram {

@@ -53,7 +53,7 @@ func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	out := flushwriter.Wrap(w)
-	_, _ = out.Write(nil) // the client gets the header before there is a line
+	_, _ = out.Write(nil) // sends the header before the first line
 	stdout, stderr := io.Writer(out), io.Writer(out)
 	switch *options.Stream {
 	case corev1.LogStreamStdout:
@@ -61,10 +61,10 @@ func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 	case corev1.LogStreamStderr:
 		stdout = nil
 	}
-	_ = c.Log.Copy(req.Context(), logOptions(options, time.Now()), stdout, stderr) // an error is that the client has gone
+	_ = c.Log.Copy(req.Context(), logOptions(options, time.Now()), stdout, stderr) // it fails only if the client has left
 }
 
-// logOptions returns which part of the log is read, by the rules of the kubelet.
+// logOptions returns the part of the log to read, by the rules of the kubelet.
 func logOptions(o *corev1.PodLogOptions, now time.Time) stdio.Options {
 	options := stdio.Options{Follow: o.Follow, Timestamps: o.Timestamps, Tail: -1, Bytes: -1}
 	if o.TailLines != nil {

@@ -8,7 +8,7 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// The metrics of /metrics/resource. Nodes have no swap here, so that there is none of it, as on a Node without swap.
+// The metrics of /metrics/resource. There are none of swap, as on a Node without swap.
 var (
 	nodeCPU        = metrics.NewDesc("node_cpu_usage_seconds_total", "Cumulative cpu time consumed by the node in core-seconds", nil, nil, metrics.STABLE, "")
 	nodeMemory     = metrics.NewDesc("node_memory_working_set_bytes", "Current working set of the node in bytes", nil, nil, metrics.STABLE, "")
@@ -25,8 +25,8 @@ var (
 	ofContainer = []string{"container", "pod", "namespace"}
 )
 
-// resourceMetrics returns the handler of /metrics/resource. A kubelet makes it of the same figures as /stats/summary. Its own collector is not used:
-// it imports 60 packages for the type of its argument.
+// resourceMetrics returns the handler of /metrics/resource, which as in a kubelet has the values of /stats/summary. The
+// kubelet's own collector is not used, because it imports 60 packages for the type of its argument.
 func resourceMetrics(node Node) http.Handler {
 	registry := metrics.NewKubeRegistry()
 	registry.CustomMustRegister(&collector{node: node})

@@ -12,26 +12,26 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// Counts are what a kubelet counts since its start.
+// Counts are the counts of a kubelet since its start.
 type Counts struct {
 	Pods, PodErrors int              // attempts to start a pod, and those that have failed
 	Containers      map[string]int   // attempts to start a container, by its type
 	ContainerErrors map[Failures]int // those that have failed
 	Terminated      map[End]int      // containers that have ended
-	// PodStarts are the seconds from when a pod was seen until it runs, and Sizes the containers of each pod.
+	// PodStarts has the seconds from seeing a pod until it runs, and Sizes the numbers of containers per pod.
 	PodStarts, Sizes Histogram
 }
 
-// Failures are the failures to start a container that are counted together.
+// Failures is the key of counted failures to start a container.
 type Failures struct {
 	Type string // of the container: Container, InitContainer or EphemeralContainer of package metrics of the kubelet
 	Code string // the reason, such as ErrImagePull
 }
 
-// End is an end of containers that are counted together.
+// End is the key of counted ends of containers.
 type End struct{ Type, ExitCode, Reason string }
 
-// The metrics of /metrics: those of a kubelet whose values are known here. Upstream's own are variables of the process.
+// The metrics of /metrics whose values are known here. Upstream's own are global variables.
 var (
 	buildInfo = metrics.NewDesc("kubernetes_build_info", "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
 		[]string{"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform"}, nil, metrics.BETA, "")

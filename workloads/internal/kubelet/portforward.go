@@ -32,10 +32,11 @@ func (s *Server) portForward(w http.ResponseWriter, req *http.Request) {
 	portforward.ServePortForward(w, req, forwarder(dial), pod.Name, string(pod.UID), options, idleTimeout, creationTimeout, portforward.SupportedProtocols)
 }
 
-// forwarder connects to addresses within a pod. It implements portforward.PortForwarder.
+// forwarder connects to addresses inside a pod. It implements portforward.PortForwarder.
 type forwarder func(ctx context.Context, network, address string) (net.Conn, error)
 
-// PortForward implements portforward.PortForwarder. It returns when the pod has ended the connection, or the client both directions.
+// PortForward implements portforward.PortForwarder. It returns when the pod has closed the connection, or the client
+// both directions.
 func (f forwarder) PortForward(ctx context.Context, name, uid string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
 	c, err := f(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))

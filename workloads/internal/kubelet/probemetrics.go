@@ -10,7 +10,7 @@ import (
 // Probe is a probe of a container of a pod.
 type Probe struct{ Kind, Container, Pod, Namespace, UID string }
 
-// Probes is how often a probe has run, by its result, and how long it took when it passed.
+// Probes has the number of failed runs of a probe, and the durations of passed ones.
 type Probes struct {
 	Failed int
 	Passed Histogram

@@ -19,27 +19,29 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// Node is what the API shows. Its methods are safe for concurrent use, and what they return is read-only.
+// Node is the node that the API shows. Its methods are safe for concurrent use, and their results are read-only.
 type Node interface {
 	// Name returns the name of the node.
 	Name() string
-	// Pods returns the pods of the node with the statuses that its kubelet has, by namespace and name.
+	// Pods returns the pods of the node with the statuses that its kubelet has, in the order of their namespaces and
+	// names.
 	Pods() []*corev1.Pod
-	// Pod returns one of them, and nil if it is not there.
+	// Pod returns one of them; nil: it does not exist.
 	Pod(namespace, name string) *corev1.Pod
-	// Container returns a start of a container of a pod, by the ID in its status, and nil if it is not there any more.
+	// Container returns a start of a container of a pod, by the ID in its status; nil: it no longer exists.
 	Container(pod *corev1.Pod, id string) *Container
-	// Running returns the start of a container of a pod that runs, by its name, and nil if none does.
+	// Running returns the running start of a container of a pod, by its name; nil: there is none.
 	Running(pod *corev1.Pod, name string) *Container
-	// Dialer returns how to connect to addresses within a pod, such as 127.0.0.1:8080; nil: the pod does not run.
+	// Dialer returns a function that connects to addresses inside a pod, such as 127.0.0.1:8080; nil: the pod does not
+	// run.
 	Dialer(pod *corev1.Pod) func(ctx context.Context, network, address string) (net.Conn, error)
-	// Spec returns the Node as it is registered, with its capacity and what is known of its machine.
+	// Spec returns the Node as it is registered, with its capacity and nodeInfo.
 	Spec() *corev1.Node
-	// Counts returns what the kubelet has counted.
+	// Counts returns the counts of the kubelet.
 	Counts() Counts
-	// Probes returns how often the probes of the pods have run.
+	// Probes returns the counts of the probes of the pods.
 	Probes() map[Probe]Probes
-	// Usage returns what the running containers of a pod use.
+	// Usage returns the use of resources by the running containers of a pod, by their names.
 	Usage(pod *corev1.Pod) map[string]corev1.ResourceList
 }
 
@@ -55,12 +57,13 @@ type Container struct {
 type Server struct {
 	node     Node
 	http     http.Server
-	secure   http.Server // for all others than the API server
+	secure   http.Server // for clients other than the API server
 	handlers sync.WaitGroup
 	end      context.CancelFunc
 }
 
-// NewServer returns a server for a node. The logger gets what the libraries of streams log about clients that leave and the like.
+// NewServer returns a server for a node. The logger gets the messages of the streaming libraries, for example about
+// clients that leave.
 func NewServer(node Node, logger klog.Logger) *Server {
 	s := &Server{node: node}
 	mux := http.NewServeMux()
@@ -82,7 +85,7 @@ func NewServer(node Node, logger klog.Logger) *Server {
 	ctx, end := context.WithCancel(klog.NewContext(context.Background(), logger))
 	s.end = end
 	s.http = http.Server{
-		ErrorLog:    log.New(io.Discard, "", 0), // of handlers that panic because the client has gone
+		ErrorLog:    log.New(io.Discard, "", 0), // it has panics of handlers whose client has left
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			s.handlers.Add(1)
@@ -93,7 +96,7 @@ func NewServer(node Node, logger klog.Logger) *Server {
 	return s
 }
 
-// Serve serves connections of the API server until Close. Its error is about the listener.
+// Serve serves connections of the API server until Close. It returns an error of the listener.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return err
@@ -101,7 +104,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Close ends all requests, and waits until they have ended. The caller closes the connections of streams before.
+// Close ends all requests, and waits until they have ended. The caller must close the connections of streams before.
 func (s *Server) Close() {
 	s.end()
 	_ = s.http.Close()
@@ -120,7 +123,7 @@ func (s *Server) pods(w http.ResponseWriter, _ *http.Request) {
 	writePods(w, list)
 }
 
-// runningPods answers with the names of the pods that have containers, as a container runtime knows them.
+// runningPods lists the names of the pods with containers, as a container runtime knows them.
 func (s *Server) runningPods(w http.ResponseWriter, _ *http.Request) {
 	list := &corev1.PodList{Items: []corev1.Pod{}}
 	for _, p := range s.node.Pods() {
@@ -149,7 +152,7 @@ func writePods(w http.ResponseWriter, list *corev1.PodList) {
 	_, _ = w.Write(data)
 }
 
-// nodeLogs lists the files of /var/log on the node: there are none.
+// nodeLogs lists the files of /var/log on the node, of which there are none.
 func nodeLogs(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, "<!doctype html>\n<meta name=\"viewport\" content=\"width=device-width\">\n<pre>\n</pre>\n")
@@ -157,7 +160,7 @@ func nodeLogs(w http.ResponseWriter, _ *http.Request) {
 
 func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // the client may have gone
+	_ = json.NewEncoder(w).Encode(value) // the client may have left
 }
 
 // fail answers with an error, as a kubelet does.

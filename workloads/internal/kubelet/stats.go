@@ -9,18 +9,19 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// summary answers with what the pods of the node use, as far as behaviors say it: CPU and memory.
+// summary serves /stats/summary: the use of CPU and memory by the pods of the node, which behaviors determine.
 func (s *Server) summary(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, summaryOf(s.node, time.Now()))
 }
 
-// use is what a container uses since it has started.
+// use is the use of resources by a container since its start.
 type use struct {
 	usage corev1.ResourceList
 	since time.Time
 }
 
-// summaryOf returns what the pods of a node use. The time of the CPU is that of the containers that run now: it begins anew with each start of one.
+// summaryOf returns the use of resources by the pods of a node. The CPU time is that of the running containers; it
+// begins at 0 with each start.
 func summaryOf(node Node, moment time.Time) *stats.Summary {
 	now := metav1.NewTime(moment)
 	summary := &stats.Summary{Node: stats.NodeStats{NodeName: node.Name()}, Pods: []stats.PodStats{}}
@@ -63,7 +64,7 @@ func cpu(now metav1.Time, used ...use) *stats.CPUStats {
 	for _, u := range used {
 		cores := u.usage.Cpu().AsApproximateFloat64()
 		rate += uint64(cores * 1e9)
-		spent += uint64(cores * float64(max(now.Sub(u.since), 0))) // a status written by hand may begin later
+		spent += uint64(cores * float64(max(now.Sub(u.since), 0))) // a status written by hand may have a later start
 	}
 	return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}
 }

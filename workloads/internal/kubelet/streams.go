@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// The times of containerd: how long a stream may be idle, and how long a client has to open all of them.
+// The timeouts of containerd for an idle stream, and for the client to open all streams.
 const (
 	idleTimeout     = 4 * time.Hour
 	creationTimeout = 30 * time.Second
@@ -65,7 +65,8 @@ func (s *Server) attach(w http.ResponseWriter, req *http.Request) {
 		idleTimeout, creationTimeout, remotecommand.SupportedStreamingProtocols)
 }
 
-// streams returns the streams that the client requests, and the pod. If something is wrong with them, it answers the request.
+// streams returns the streams that the client requests, and the pod. If it returns false, it has answered the request
+// with an error.
 func (s *Server) streams(w http.ResponseWriter, req *http.Request) (*remotecommand.Options, *corev1.Pod, bool) {
 	options, err := remotecommand.NewOptions(req)
 	if err != nil {
@@ -100,7 +101,7 @@ func (e executor) ExecInContainer(ctx context.Context, _, _, _ string, command [
 	return nil
 }
 
-// streamsOf returns the streams of a client. A stream that it has not opened is a nil interface.
+// streamsOf returns the streams of a client. A stream that the client has not opened is a nil interface.
 func streamsOf(in io.Reader, out, errs io.Writer, tty bool) stdio.Streams {
 	s := stdio.Streams{Stdin: in, Stdout: out, Stderr: errs}
 	if tty {
@@ -109,7 +110,7 @@ func streamsOf(in io.Reader, out, errs io.Writer, tty bool) stdio.Streams {
 	return s
 }
 
-// drain takes the sizes of the client's terminal until the connection ends. No program here depends on them.
+// drain discards the sizes of the client's terminal until the connection ends. No program here uses them.
 func drain(resize <-chan remotecommand.TerminalSize) {
 	for range resize {
 	}
@@ -136,10 +137,10 @@ func (a attacher) AttachContainer(ctx context.Context, _, _, _ string, in io.Rea
 			if a.spec.StdinOnce && !tty {
 				input.Close()
 			} else {
-				leave() // the input of the container stays open, and the client leaves it, as with containerd
+				leave() // as with containerd, the input of the container stays open
 			}
 		}()
 	}
-	_ = follow(ctx, s.Stdout, s.Stderr) // an error is that the client has gone
+	_ = follow(ctx, s.Stdout, s.Stderr) // it fails only if the client has left
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// base64Program encodes its input or a file, in lines of 76 characters or as long as -w says, and decodes with -d.
+// base64Program encodes its input or a file, in lines of 76 characters or of the length of -w, and decodes with -d.
 func base64Program(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
 	width, decode := 76, false

@@ -14,7 +14,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin returns a command of the shell itself, or nil. It is not a variable, because some of the commands run others.
+// builtin returns a builtin of the shell; nil: there is none. It is not a variable, because some builtins run others.
 func builtin(name string) func(context.Context, *session, *Command) int {
 	switch name {
 	case ".", "source":
@@ -58,7 +58,7 @@ func builtin(name string) func(context.Context, *session, *Command) int {
 	return nil
 }
 
-// illegalNumber is the error of an argument that is not a number, worded as a shell words it.
+// illegalNumber is the error of a shell for an argument that is not a number.
 type illegalNumber string
 
 func (n illegalNumber) Error() string { return "Illegal number: " + string(n) }
@@ -75,7 +75,7 @@ func (c *Command) number(otherwise int) (int, error) {
 	return n, nil
 }
 
-// wrong writes an error of a command of the shell itself.
+// wrong writes an error of a builtin.
 func (r *session) wrong(c *Command, code int, err error) int {
 	return r.command.fail(code, "%s: %v", c.Args[0], err)
 }
@@ -88,7 +88,7 @@ func leave(_ context.Context, r *session, c *Command) int {
 	n = min(n, r.loops)
 	if c.Args[0] == "break" {
 		r.breaks = n
-	} else if n > 0 { // those inside are left
+	} else if n > 0 { // it leaves the inner loops
 		r.continues, r.breaks = 1, n-1
 		if n > 1 {
 			r.continues = 0
@@ -132,7 +132,7 @@ func changeDirectory(_ context.Context, r *session, c *Command) int {
 	return 0
 }
 
-// runs runs a program: instead of the shell, as exec, or although there is a function of its name, as command.
+// runs runs exec, which replaces the shell by a program, and command, which ignores functions.
 func runs(ctx context.Context, r *session, c *Command) int {
 	args := c.Args[1:]
 	if c.Args[0] == "exec" {
@@ -164,7 +164,7 @@ func runs(ctx context.Context, r *session, c *Command) int {
 	return r.program(ctx, args)
 }
 
-// describe writes what names are, as type and command -v do.
+// describe runs type and command -v, which describe names.
 func describe(_ context.Context, r *session, c *Command) int {
 	code := 0
 	for _, name := range c.Args[1:] {
@@ -208,7 +208,7 @@ func evaluate(ctx context.Context, r *session, c *Command) int {
 	return r.code
 }
 
-// nested runs a script that may run itself. Without a command its exit code is 0.
+// nested runs a script that may run itself. The exit code of a script without a command is 0.
 func (r *session) nested(ctx context.Context, script string) {
 	if r.depth++; r.depth > maxDepth {
 		_ = limitsOf(ctx).exceed("%d commands run inside one another", maxDepth)
@@ -220,7 +220,7 @@ func (r *session) nested(ctx context.Context, script string) {
 	r.depth--
 }
 
-// sourceFile runs a file in the shell itself.
+// sourceFile runs a file in this shell.
 func sourceFile(ctx context.Context, r *session, c *Command) int {
 	if len(c.Args) < 2 {
 		return r.wrong(c, failed, errors.New("a file is needed"))
@@ -230,7 +230,7 @@ func sourceFile(ctx context.Context, r *session, c *Command) int {
 		r.exited = !c.TTY
 		return r.command.fail(failed, "%s: can't open '%s': %s", c.Args[0], c.Args[1], reason(err))
 	}
-	r.scopes = append(r.scopes, map[string]variable{}) // so that it may return
+	r.scopes = append(r.scopes, map[string]variable{}) // for return
 	r.nested(ctx, string(data))
 	r.returns, r.scopes = false, r.scopes[:len(r.scopes)-1]
 	return r.code
@@ -330,7 +330,7 @@ func readInput(ctx context.Context, r *session, c *Command) int {
 	return 0
 }
 
-// readText reads up to the end of a line, and no more. Without raw, a backslash at the end of a line continues it.
+// readText reads exactly one line. Without raw, a backslash at the end of a line continues it.
 func readText(ctx context.Context, in io.Reader, raw bool) (string, error) {
 	l := limitsOf(ctx)
 	if err := l.do(0); err != nil {
@@ -361,7 +361,7 @@ func readText(ctx context.Context, in io.Reader, raw bool) (string, error) {
 	}
 }
 
-// oneByOne reads single bytes, so that the rest is there for others.
+// oneByOne reads single bytes, to leave the rest for other commands.
 type oneByOne struct{ in io.Reader }
 
 // ReadByte implements io.ByteReader.

@@ -17,15 +17,17 @@ type copier struct {
 	command   *Command
 	moves     bool
 	recursive bool
-	given     bool // a link that the command names is followed
+	given     bool // links in the arguments are followed
 	follow    bool // links in directories are followed
-	keep      bool // a file that is there is not replaced
-	preserve  bool // owners and modes stay as they are
-	// from and to are the directories that are being copied, and where to. None may be copied again, or into itself.
+	keep      bool // existing files are not replaced
+	preserve  bool // owners and modes are preserved
+	// from and to are the directories that are being copied, and their copies. A directory must not be copied again, or
+	// into itself.
 	from, to []files.Place
 }
 
-// cp copies files, and directories with -r. The last of -a, -L and -P decides whether links are followed; without these, -r does not follow them.
+// cp copies files, and directories with -r. The last of -a, -L and -P decides whether links are followed. Without them,
+// -r does not follow links.
 func cp(ctx context.Context, s *Shell, c *Command) int {
 	t := copier{shell: s, command: c, recursive: c.has("r") || c.has("R") || c.has("a")}
 	t.given, t.preserve = !t.recursive, c.has("p") || c.has("a")
@@ -41,13 +43,13 @@ func cp(ctx context.Context, s *Shell, c *Command) int {
 	return t.run(ctx, "rRafpLPT")
 }
 
-// mv moves files and directories, and links as such.
+// mv moves files, directories and links.
 func mv(ctx context.Context, s *Shell, c *Command) int {
 	t := copier{shell: s, command: c, moves: true, recursive: true, preserve: true, keep: c.has("n")}
 	return t.run(ctx, "fTn")
 }
 
-// run transfers each file that is named before the last one, which is where it goes.
+// run transfers all arguments but the last one, which is the destination.
 func (t *copier) run(ctx context.Context, flags string) (code int) {
 	c, s := t.command, t.shell
 	names, err := c.operands(flags)
@@ -74,7 +76,7 @@ func (t *copier) run(ctx context.Context, flags string) (code int) {
 	return code
 }
 
-// one transfers one file to a place, or into it, and reports whether that worked.
+// one transfers one file to a path, or into a directory, and reports whether it succeeded.
 func (t *copier) one(ctx context.Context, name, to string, into bool) bool {
 	from, contents := t.command.absolute(name), strings.HasSuffix(name, "/.")
 	stat := fs.Lstat
@@ -110,7 +112,7 @@ func (t *copier) one(ctx context.Context, name, to string, into bool) bool {
 	return err == nil || t.fail("cannot remove '%s': %s", name, reason(err))
 }
 
-// fail writes what is wrong, and returns false.
+// fail writes an error, and returns false.
 func (t *copier) fail(format string, args ...any) bool {
 	t.command.fail(1, format, args...)
 	return false
@@ -126,7 +128,7 @@ func (t *copier) within(place, directory string) bool {
 	return err == nil && wrong == nil && inner.Below(outer)
 }
 
-// copy copies a file, a directory, or a link as such, whichever info describes.
+// copy copies the file, directory or link that info describes.
 func (t *copier) copy(ctx context.Context, from, to string, info fs.FileInfo) bool {
 	if ctx.Err() != nil {
 		return false
@@ -163,8 +165,8 @@ func (t *copier) copy(ctx context.Context, from, to string, info fs.FileInfo) bo
 	return t.keepOwner(from, to, info)
 }
 
-// keepOwner gives a copy the owner and the mode of the original, if these are to be kept. Only root gives files away, except by a move within a
-// file system, which renames.
+// keepOwner gives a copy the owner and the mode of the original, if they are to be preserved. Only root may give files
+// away, except by a move within a file system, which renames.
 func (t *copier) keepOwner(from, to string, info fs.FileInfo) bool {
 	if !t.preserve {
 		return true
@@ -194,10 +196,10 @@ func (s *Shell) sameVolume(a, b string) bool {
 	return err == nil && wrong == nil && in.SameVolume(other)
 }
 
-// replaceable reports whether a file may come in place of the one that is there.
+// replaceable reports whether a file may replace an existing one.
 func (t *copier) replaceable(from, to string, info, there fs.FileInfo) bool {
 	link, onLink := info.Mode()&fs.ModeSymlink != 0, there.Mode()&fs.ModeSymlink != 0
-	through := onLink && !link && !t.moves // what the link leads to is written; otherwise the link is replaced
+	through := onLink && !link && !t.moves // writes to the target of the link; otherwise the link is replaced
 	last := !onLink || through
 	source, err := t.shell.Files.Place(from, last)
 	target, wrong := t.shell.Files.Place(to, last)
@@ -216,7 +218,7 @@ func (t *copier) replaceable(from, to string, info, there fs.FileInfo) bool {
 	return true
 }
 
-// copyDirectory copies what is in a directory. It goes on after a file that fails.
+// copyDirectory copies the contents of a directory. It continues after an error.
 func (t *copier) copyDirectory(ctx context.Context, from, to string) bool {
 	source, err := t.shell.Files.Place(from, true)
 	if err != nil {

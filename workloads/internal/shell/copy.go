@@ -83,7 +83,7 @@ func byteSize(text string) (int64, error) {
 	return n, nil
 }
 
-// operands returns what is no flag; flags are those of the string.
+// operands returns the arguments that are not flags. flags are the known flags.
 func (c *Command) operands(flags string) ([]string, error) {
 	var rest []string
 	for _, a := range c.Args[1:] {
@@ -98,7 +98,8 @@ func (c *Command) operands(flags string) ([]string, error) {
 	return rest, nil
 }
 
-// ln makes symbolic links with -s. -f replaces what is there, and -n does not follow a link to a directory in whose place the new one comes.
+// ln creates symbolic links with -s. -f replaces existing files, and -n replaces a link to a directory instead of
+// following it.
 func ln(ctx context.Context, s *Shell, c *Command) int {
 	flags, names := "", []string(nil)
 	for _, a := range c.Args[1:] {
@@ -150,7 +151,7 @@ func ln(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// timeout ends a command after a time, with the exit code 143, as that of busybox.
+// timeout ends a command after a time, with the exit code 143, as in busybox.
 func timeout(ctx context.Context, s *Shell, c *Command) int {
 	args := c.Args[1:]
 	if len(args) < 2 {
@@ -188,7 +189,7 @@ func nohup(ctx context.Context, s *Shell, c *Command) int {
 	return p(ctx, &inner)
 }
 
-// basename writes the last part of a path, without a suffix, or all before it as dirname.
+// basename writes the last element of a path, without a suffix; as dirname, it writes the rest of the path.
 func basename(_ context.Context, _ *Shell, c *Command) int {
 	if len(c.Args) < 2 {
 		return c.fail(1, "a path is needed")

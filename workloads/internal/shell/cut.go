@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// span is a range of columns, from 1 on. A column of zero is open.
+// span is a range of columns, which begin at 1. 0 means an open end.
 type span struct{ from, to int }
 
 // spansOf reads a list such as "1,3-5,7-".

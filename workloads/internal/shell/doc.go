@@ -1,11 +1,12 @@
-// Package shell runs small programs in containers that do not have a file system of their own: cat, ls, sh -c and a few more, over
-// the files that the container sees. With them, probes, hooks and scripts of common charts work.
+// Package shell has small programs for containers without the file system of an image: cat, ls, sh -c and more, on the
+// files of the container. With them, probes, hooks and scripts of common charts work.
 //
-// A [Shell] has the programs. sh runs scripts whose grammar and expansion are those of mvdan.cc/sh, as a shell of POSIX and with what scripts for bash often
-// have. The interpreter is this package's: that of mvdan.cc/sh connects commands by pipes of the operating system, which are not durable in a bubble, asks
-// the file system of the machine for directories and programs, and does not have a trap for SIGTERM. What is not there, such as arrays, is an error that
-// names it, with exit code 2: a script never does half of what it says.
+// A [Shell] runs the programs. sh runs POSIX scripts, with common extensions of bash, by the parser and the expansion of
+// mvdan.cc/sh. The interpreter is this package's own, because that of mvdan.cc/sh connects commands by pipes of the
+// operating system, which do not block durably in a bubble, looks for directories and programs in the file system of the
+// machine, and has no trap for SIGTERM. Unsupported syntax, such as arrays, is an error with exit code 2 before any
+// command runs, so a script never runs half.
 //
-// Commands of a pipe and in the background are goroutines, which end with the command of [Shell.Run] that has begun them. Time passes by timers, and all waits
-// are durable, so that scripts work in a testing/synctest bubble.
+// Commands of a pipe and in the background are goroutines, which end with their command of [Shell.Run]. Sleeps are
+// timers, and all waits block durably, so scripts work in a testing/synctest bubble.
 package shell

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// expression is a regular expression, and the size of its program: so many steps a byte of a text takes at most. Repetitions make it larger than its text.
+// expression is a regular expression. size is the size of its program, which is the maximum of steps for a byte of a
+// text. Repetitions make it larger than its text.
 type expression struct {
 	*regexp.Regexp
 	size int
 }
 
-// expressionOf returns a regular expression of grep or sed: a basic one, in which + and the like are special with a backslash, or an extended one. Of several
-// alternatives the longest matches.
+// expressionOf returns a regular expression of grep or sed: a basic one, in which characters such as + are special with
+// a backslash, or an extended one. The longest alternative matches.
 func expressionOf(text string, extended, fold bool) (*expression, error) {
 	flags := "(?s)"
 	if fold {
@@ -38,7 +39,7 @@ func expressionOf(text string, extended, fold bool) (*expression, error) {
 func goSyntax(text string, extended bool) string {
 	var b strings.Builder
 	begins := true    // the expression, a group or an alternative: ^ is an anchor here
-	anchored := false // ^ is before it: * stands for itself here, as where an expression begins
+	anchored := false // after ^, where * is literal, as at the beginning of an expression
 	for i := 0; i < len(text); i++ {
 		rest := text[i:]
 		if rest[0] == '[' {
@@ -88,7 +89,7 @@ func goSyntax(text string, extended bool) string {
 	return b.String()
 }
 
-// goEscape returns what a backslash and a character are in Go's syntax, which has one anchor for both ends of a word.
+// goEscape returns an escaped character in Go's syntax, which has one anchor for both ends of a word.
 func goEscape(character string) string {
 	switch character {
 	case "<", ">":

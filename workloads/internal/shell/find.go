@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// search is what find looks for, and does with what it finds.
+// search is the expression of find.
 type search struct {
 	least, most int // how deep
 	conditions  []func(name string, entry fs.DirEntry) bool
 	actions     []func(ctx context.Context, name string) bool // each returns whether the next one follows
 	cost        int                                           // of a byte of a name, by the conditions and their patterns
-	remove      bool                                          // what is in a directory comes before it
+	remove      bool                                          // the contents of a directory come before it
 	batch       []string                                      // the command of -exec … +
 	batched     []string                                      // its words
 }
@@ -130,7 +130,7 @@ func findOptions(args []string, write func(text string) bool, run func(ctx conte
 	return o, nil
 }
 
-// find goes through directories, and writes the names of what it finds, or does with them what -exec and -delete say.
+// find searches directories, and writes the names of the files found, or runs -exec and -delete for them.
 func find(ctx context.Context, s *Shell, c *Command) int {
 	args := c.Args[1:]
 	start := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "!" || a == "(" })
@@ -218,7 +218,8 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// walk calls a function with a file, and with what is below it if it is a directory, by names below it. A link is followed only if it is asked for.
+// walk calls a function with a file and, if it is a directory, all files below it, with names relative to it. With
+// follow it follows top if that is a link.
 func (s *Shell) walk(top string, follow bool, do func(below string, entry fs.DirEntry, err error) error) error {
 	top = relative(top)
 	if info, err := fs.Lstat(s.Files, top); err == nil && info.Mode()&fs.ModeSymlink != 0 && !follow {
@@ -238,10 +239,10 @@ func (s *Shell) walk(top string, follow bool, do func(below string, entry fs.Dir
 	})
 }
 
-// errNotEmpty is that of a directory that is not removed.
+// errNotEmpty is the error for a directory that is not empty.
 var errNotEmpty = errors.New("directory not empty")
 
-// removeEmpty removes a file, or a directory in which there is nothing.
+// removeEmpty removes a file or an empty directory.
 func (s *Shell) removeEmpty(name string) error {
 	if info, err := fs.Lstat(s.Files, relative(name)); err == nil && info.IsDir() {
 		entries, err := fs.ReadDir(s.Files, relative(name))

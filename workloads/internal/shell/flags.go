@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// flagReader reads flags such as -qO- and --timeout=5, and what is none, whose name is empty.
+// flagReader reads flags such as -qO- and --timeout=5, and other arguments, whose name is empty.
 type flagReader struct {
 	args   []string
 	valued string // the short flags with a value
@@ -13,7 +13,7 @@ type flagReader struct {
 
 	short string // the rest of -abc
 	given *string
-	ended bool // -- was there: flags do not follow
+	ended bool // after --, where no flags follow
 }
 
 func (r *flagReader) next() bool {
@@ -58,7 +58,7 @@ func (r *flagReader) take() bool {
 	return true
 }
 
-// value returns the value of the flag, or what is no flag.
+// value returns the value of the flag, or the argument that is not a flag.
 func (r *flagReader) value() string {
 	if r.given != nil {
 		return *r.given

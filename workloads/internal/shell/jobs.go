@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// job is a command that runs in the background. It ends at the latest with the command of [Shell.Run] that has begun it.
+// job is a background command. It ends at the latest with its command of [Shell.Run].
 type job struct {
 	id     int
 	cancel func()
@@ -119,7 +119,7 @@ func kill(_ context.Context, r *session, c *Command) int {
 	return code
 }
 
-// listJobs lists what runs in the background.
+// listJobs lists running background commands.
 func listJobs(_ context.Context, r *session, c *Command) int {
 	for i, j := range r.jobs {
 		select {
@@ -131,7 +131,7 @@ func listJobs(_ context.Context, r *session, c *Command) int {
 	return 0
 }
 
-// signals is closed when SIGTERM comes that this shell has a trap for and has not handled. Otherwise it is nil.
+// signals returns a channel that is closed by SIGTERM; nil if this shell has no trap for it, or has handled it.
 func (r *session) signals() <-chan struct{} {
 	if !r.main || r.handled || r.traps["TERM"] == "" {
 		return nil
@@ -139,7 +139,7 @@ func (r *session) signals() <-chan struct{} {
 	return r.shell.Terminated
 }
 
-// signal runs the trap of SIGTERM if that has come.
+// signal runs the trap of SIGTERM if the signal has come.
 func (r *session) signal(ctx context.Context) {
 	came := r.signals()
 	if came == nil || r.inTrap {

@@ -10,14 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Knows reports whether a command can be run as what it is: it is a program of this package, or a script in which everything is
-// known. Of a program that it does not know nothing can be said, and so of a script that runs one. read returns the content of a file of the
-// container; nil: there are no files.
+// Knows reports whether this package can run a command: a program of this package, or a script that runs only such
+// programs. read returns the content of a file of the container; nil: there are no files.
 func Knows(words []string, read func(name string) ([]byte, error)) bool {
 	return knowledge{read: read}.command(words)
 }
 
-// knowledge is what is known where a command runs.
+// knowledge is the context in which Knows checks a command.
 type knowledge struct {
 	read      func(string) ([]byte, error)
 	functions map[string]bool // of the script
@@ -25,7 +24,7 @@ type knowledge struct {
 	depth     int             // of files
 }
 
-// command reports whether a program and what it runs are known.
+// command reports whether a program, and the programs that it runs, are known.
 func (k knowledge) command(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -68,8 +67,9 @@ func (k knowledge) command(words []string) bool {
 	return true
 }
 
-// readsImage reports whether one of the files that a program reads is not there, and the script does not name it elsewhere: init containers copy programs and
-// plugins from their images into volumes, and edit configurations of theirs. What is in /tmp is of no image. Flags are not files.
+// readsImage reports whether a program reads a file of its image: one that does not exist, that the script does not name
+// elsewhere, and that is not in /tmp. For example, init containers copy programs from their images into volumes. Flags
+// are not files.
 func (k knowledge) readsImage(words []string, least int) bool {
 	var names []string
 	for _, w := range words {
@@ -92,7 +92,7 @@ func (k knowledge) readsImage(words []string, least int) bool {
 	})
 }
 
-// edits reports whether a sed is known: its script, unless it has variables, and the files.
+// edits reports whether a sed is known: its files, and its script, which is not checked if it has variables.
 func (k knowledge) edits(words []string) bool {
 	if !slices.Contains(words, "") {
 		_, names, _, _, err := sedArguments(words)
@@ -101,7 +101,7 @@ func (k knowledge) edits(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-i") && w != "-i" })
 }
 
-// finds reports whether a find is known: what it looks for, what it runs, and where.
+// finds reports whether a find is known: its expression, its commands and its directories.
 func (k knowledge) finds(words []string) bool {
 	start := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || w == "!" || w == "(" })
 	if start < 0 {
@@ -167,7 +167,7 @@ func (k knowledge) script(text string, bash bool) bool {
 	return known
 }
 
-// declare notes the functions of a script, and those of the files that it reads.
+// declare records the functions of a script, and those of the files that it sources.
 func (k knowledge) declare(file *syntax.File) {
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -207,7 +207,7 @@ func (k knowledge) call(c *syntax.CallExpr) bool {
 	return builtin(words[0]) != nil || k.command(words)
 }
 
-// plain returns what a word is without variables and commands; otherwise it is empty, which is not a program.
+// plain returns the text of a word without variables and commands; otherwise "", which is no program.
 func plain(parts []syntax.WordPart) string {
 	var b strings.Builder
 	for _, part := range parts {

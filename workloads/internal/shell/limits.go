@@ -9,39 +9,40 @@ import (
 	"sync/atomic"
 )
 
-// The limits of a run, which is a command of [Shell.Run] with everything that it runs. One that exceeds them ends as a whole: a script that goes on after
-// one of its commands has not run does half of what it says.
+// The limits of a run, which is a command of [Shell.Run] with everything that it runs. A run that exceeds one ends as a
+// whole, so that a script never runs half.
 const (
-	// maxDepth is how many programs run inside one another.
+	// maxDepth is the maximal depth of programs that run one another.
 	maxDepth = 100
 	// maxWord is the size of an argument or a variable in bytes, as Linux limits it.
 	maxWord = 128 << 10
 	// maxWords is the size of the arguments or the variables of a program in bytes, as Linux limits it.
 	maxWords = 2 << 20
-	// maxHeld is how many bytes are in pipes, in files that are being written, and in scripts that are being run.
+	// maxHeld is the maximum of bytes in pipes, in files that are being written, and in running scripts.
 	maxHeld = 64 << 20
-	// maxWork is how much a run does without a pause. A command is 1, and so is each block of 16 KiB that it reads or writes.
+	// maxWork is the maximum of work without a pause. A command is 1, and so is each block of 16 KiB that it reads or
+	// writes.
 	maxWork = 100_000
-	// scriptSize is how many bytes of memory a byte of a script needs at most.
+	// scriptSize is the maximum of memory in bytes for a byte of a script.
 	scriptSize = 200
-	// maxScript is the size of a script in bytes.
+	// maxScript is the maximal size of a script in bytes.
 	maxScript = maxHeld / scriptSize
-	// maxProcesses is how many parts of a run run at the same time.
+	// maxProcesses is the maximum of concurrent commands of a run.
 	maxProcesses = 1000
 )
 
-// errLimit is the error of what a limit has kept from being done. The cause of the context has the sentence.
+// errLimit is the error after a limit was exceeded. The cause of the context has the sentence.
 var errLimit = errors.New("a limit of the shell of fakecluster")
 
-// limits counts what a run uses.
+// limits counts the resources of a run.
 type limits struct {
 	held, work  atomic.Int64
-	running, id atomic.Int64 // of what runs beside the command itself
+	running, id atomic.Int64 // of commands besides the first one
 	processes   sync.WaitGroup
 	end         context.CancelCauseFunc
 }
 
-// place is where in a run a program runs.
+// place is the place of a program in a run.
 type place struct {
 	limits *limits
 	depth  int
@@ -50,7 +51,7 @@ type place struct {
 
 type placeKey struct{}
 
-// limited returns a context with limits for a run, unless it runs inside another one, whose limits it then has.
+// limited returns a context with limits for a run, or with those of the run that it is part of.
 func limited(ctx context.Context) (run context.Context, end func() error) {
 	if _, inside := ctx.Value(placeKey{}).(place); inside {
 		return ctx, func() error { return nil }
@@ -73,7 +74,7 @@ func limitsOf(ctx context.Context) *limits {
 	if p, ok := ctx.Value(placeKey{}).(place); ok {
 		return p.limits
 	}
-	return &limits{end: func(error) {}} // of a context that did not come from Run
+	return &limits{end: func(error) {}} // for a context that is not one of Run
 }
 
 // deeper returns the context of a program that another one runs.
@@ -88,7 +89,8 @@ func deeper(ctx context.Context) (context.Context, error) {
 	return context.WithValue(ctx, placeKey{}, p), nil
 }
 
-// takeMain reports whether the command of a context is the first one of its run. What it runs is not.
+// takeMain reports whether the command of a context is the first one of its run. It returns a context for the commands
+// that it runs, which are not.
 func takeMain(ctx context.Context) (context.Context, bool) {
 	p, _ := ctx.Value(placeKey{}).(place)
 	if !p.main {
@@ -105,7 +107,7 @@ func withMain(ctx context.Context) context.Context {
 	return context.WithValue(ctx, placeKey{}, p)
 }
 
-// start runs something beside the command. The run ends when it has ended.
+// start runs a function concurrently. The run does not end before the function.
 func (l *limits) start(run func()) error {
 	if l.running.Add(1) > maxProcesses {
 		l.running.Add(-1)
@@ -138,7 +140,7 @@ func (l *limits) do(bytes int) error {
 	return nil
 }
 
-// paused notes that time passes: the run does not keep a processor busy.
+// paused resets the counted work, because the run has waited and does not keep a processor busy.
 func (l *limits) paused() { l.work.Store(0) }
 
 // hold counts bytes that are in memory until release.
@@ -151,7 +153,7 @@ func (l *limits) hold(bytes int) error {
 
 func (l *limits) release(bytes int) { l.held.Add(-int64(bytes)) }
 
-// word checks the size of a word that is put together.
+// word checks the size of a word during its expansion.
 func (l *limits) word(size int) error {
 	if size > maxWord {
 		return l.exceed("an argument or a variable has %d KiB", maxWord>>10)
@@ -167,7 +169,7 @@ func (l *limits) words(size int) error {
 	return nil
 }
 
-// sizeOf returns the size of words, as Linux counts it: with the end and the address of each.
+// sizeOf returns the size of words, as Linux counts it: with a zero byte and a pointer for each.
 func sizeOf(words []string) (size int) {
 	for _, w := range words {
 		size += len(w) + 9
@@ -175,7 +177,7 @@ func sizeOf(words []string) (size int) {
 	return size
 }
 
-// buffer is what is in a pipe or in a file that is being written. Its bytes are held until discard.
+// buffer is the content of a pipe or of a file that is being written. Its bytes count as held until discard.
 type buffer struct {
 	content bytes.Buffer // not embedded, because its other methods write without limits
 	limits  *limits

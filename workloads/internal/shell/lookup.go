@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nc connects to a port, and copies its input there and what comes back. With -z it only connects.
+// nc connects to a port, and copies its input to the connection and the response to its output. With -z it only
+// connects.
 func nc(ctx context.Context, s *Shell, c *Command) int {
 	var rest []string
 	scan, verbose, udp, timeout := false, false, false, time.Duration(0)
@@ -80,10 +81,10 @@ func nc(ctx context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// dnsWait is how long nslookup waits for an answer.
+// dnsWait is the time that nslookup waits for an answer.
 const dnsWait = 5 * time.Second
 
-// nslookup asks the DNS that /etc/resolv.conf names for the addresses of a name, with the domains that are searched.
+// nslookup queries the nameserver of /etc/resolv.conf for the addresses of a name, with the search domains.
 func nslookup(ctx context.Context, s *Shell, c *Command) int {
 	var rest []string
 	for _, a := range c.Args[1:] {
@@ -152,7 +153,7 @@ func (s *Shell) resolvers(ctx context.Context) (server string, searches []string
 	return server, searches, dots
 }
 
-// ask asks a DNS for the IPv4 and IPv6 addresses of a name.
+// ask queries a nameserver for the IPv4 and IPv6 addresses of a name.
 func (s *Shell) ask(ctx context.Context, server, name string) (found []netip.Addr, err error) {
 	for _, kind := range []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
 		answer, err := s.exchange(ctx, server, name, kind)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// netstat lists the ports of the Pod that programs listen at, with -a, -l, or neither -t nor -u of both protocols. Connections are not listed.
+// netstat lists the ports at which programs of the Pod listen, with -a or -l: of TCP with -t, of UDP with -u, and of
+// both by default. It does not list connections.
 func netstat(_ context.Context, s *Shell, c *Command) int {
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || strings.Trim(a, "-antulpW") != "" {

@@ -25,7 +25,7 @@ func nameOf(id int64) string {
 	return strconv.FormatInt(id, 10)
 }
 
-// idOf returns the user or the group that has a name.
+// idOf returns the ID of a user or a group with a name or a number.
 func idOf(name string) (int64, bool) {
 	if name == "root" {
 		return 0, true
@@ -34,7 +34,8 @@ func idOf(name string) (int64, bool) {
 	return int64(id), err == nil
 }
 
-// id writes who the program, or a user, runs as: -u the user, -g the group, -G all groups, with -n as names.
+// id writes the user and the groups of the program or of a user: -u the user, -g the group, -G all groups, with -n as
+// names.
 func id(_ context.Context, s *Shell, c *Command) int {
 	who := s.Files.Identity()
 	groups := []int64{who.Group}
@@ -96,7 +97,7 @@ func whoami(_ context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// listedMode returns a mode as ls shows it.
+// listedMode returns a mode in the form of ls.
 func listedMode(mode fs.FileMode) string {
 	kind := "-"
 	switch {
@@ -113,7 +114,7 @@ func listedMode(mode fs.FileMode) string {
 	for _, special := range []struct {
 		bit   fs.FileMode
 		place int
-		with  byte // beside x
+		with  byte // together with x
 	}{{fs.ModeSetuid, 3, 's'}, {fs.ModeSetgid, 6, 's'}, {fs.ModeSticky, 9, 't'}} {
 		if mode&special.bit == 0 {
 			continue
@@ -127,10 +128,10 @@ func listedMode(mode fs.FileMode) string {
 	return string(shown)
 }
 
-// specialBits are the bits of a mode beside the permissions, by their octal digits.
+// specialBits are the bits of a mode besides the permissions, by their octal numbers.
 var specialBits = map[fs.FileMode]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
 
-// octal returns the number of a mode, as chmod has it.
+// octal returns the number of a mode, as for chmod.
 func octal(mode fs.FileMode) fs.FileMode {
 	number := mode.Perm()
 	for digit, bit := range specialBits {
@@ -141,7 +142,7 @@ func octal(mode fs.FileMode) fs.FileMode {
 	return number
 }
 
-// fromOctal returns the mode that a number is.
+// fromOctal returns the mode of a number.
 func fromOctal(number fs.FileMode) fs.FileMode {
 	mode := number & fs.ModePerm
 	for digit, bit := range specialBits {
@@ -152,7 +153,8 @@ func fromOctal(number fs.FileMode) fs.FileMode {
 	return mode
 }
 
-// changeOf returns what a mode of chmod makes of the mode that a file has: "0640", "u+rwX,go-w" or "g=u".
+// changeOf parses a mode of chmod, such as "0640", "u+rwX,go-w" or "g=u". It returns a function that changes the mode of
+// a file.
 func changeOf(text string) (func(fs.FileMode) fs.FileMode, bool) {
 	if number, err := strconv.ParseUint(text, 8, 12); err == nil {
 		return func(old fs.FileMode) fs.FileMode {
@@ -191,7 +193,7 @@ func changeOf(text string) (func(fs.FileMode) fs.FileMode, bool) {
 	}, true
 }
 
-// symbolic returns a mode after a change such as u+x: for whom, by which operator, and what.
+// symbolic returns a mode after a change such as u+x: whom is "u", operator '+' and what "x".
 func symbolic(old fs.FileMode, whom string, operator byte, what string) fs.FileMode {
 	var bits, mask, special, specialMask fs.FileMode
 	everybody := whom == "" || strings.Contains(whom, "a")
@@ -243,7 +245,7 @@ func symbolic(old fs.FileMode, whom string, operator byte, what string) fs.FileM
 	return old&^(mask|specialMask) | bits | special
 }
 
-// changeMode sets the permissions of files and directories. -R goes through directories.
+// changeMode runs chmod. -R is recursive.
 func changeMode(ctx context.Context, s *Shell, c *Command) int {
 	args, recursive := recursiveArgs(c.Args[1:])
 	if len(args) < 2 {
@@ -261,7 +263,7 @@ func changeMode(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
-// changeOwner sets the user, or "user:group", that files and directories belong to; chgrp sets the group.
+// changeOwner runs chown, which sets the user or "user:group" of files and directories, and chgrp, which sets the group.
 func changeOwner(ctx context.Context, s *Shell, c *Command) int {
 	args, recursive := recursiveArgs(c.Args[1:])
 	if len(args) < 2 {
@@ -302,7 +304,7 @@ func changeOwner(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
-// mayChange reports whether the program may change the mode of a file that belongs to somebody.
+// mayChange reports whether the program may change the mode of a file with an owner.
 func (s *Shell) mayChange(owner files.Owner) bool {
 	who := s.Files.Identity()
 	return who.User == 0 || who.User == owner.User
@@ -317,7 +319,7 @@ func recursiveArgs(args []string) (rest []string, recursive bool) {
 	return args, recursive
 }
 
-// changeEach calls a function with each file, and with what is in a directory if recursive.
+// changeEach calls a function with each file, and if recursive with the contents of directories.
 func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recursive bool, change func(name string, info fs.FileInfo) error) int {
 	code := 0
 	for _, name := range names {
@@ -343,7 +345,7 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 			var info fs.FileInfo
 			if err == nil {
 				if info, err = entry.Info(); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-					return nil // chmod -R and chown -R leave what links lead to
+					return nil // chmod -R and chown -R do not follow links
 				}
 			}
 			if err == nil {
@@ -361,7 +363,8 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 	return code
 }
 
-// stat describes files. -c has a format, and --printf one with escapes and without a newline at the end, with %n, %s, %a, %A, %f, %F, %u, %U, %g, %G and %Y.
+// stat describes files. -c has a format, and --printf one with escapes and without a final newline. Formats have %n, %s,
+// %a, %A, %f, %F, %u, %U, %g, %G and %Y.
 func stat(_ context.Context, s *Shell, c *Command) int {
 	format := "  File: %n\n  Size: %s\t%F\nAccess: (%a/%A)  Uid: (%u/%U)   Gid: (%g/%G)\nModify: %y"
 	var names []string
@@ -410,7 +413,7 @@ func stat(_ context.Context, s *Shell, c *Command) int {
 // escaped replaces the escapes of echo -e and of stat --printf.
 var escaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`)
 
-// kindOf returns what a file is in the words of stat.
+// kindOf returns stat's name for the type of a file.
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
@@ -425,10 +428,10 @@ func kindOf(info fs.FileInfo) string {
 	return "special file"
 }
 
-// errExists is that of a directory that cannot be made.
+// errExists is the error of mkdir for an existing file.
 var errExists = errors.New("file exists")
 
-// mkdir makes directories. -p makes those that they lie in, and -m sets their mode.
+// mkdir creates directories. -p also creates their parents, and -m sets their mode.
 func mkdir(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
 	change := func(mode fs.FileMode) fs.FileMode { return mode }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// readlink writes what a link leads to, and with -f the path of a file without links.
+// readlink writes the target of a link, and with -f the path of a file without links.
 func readlink(_ context.Context, s *Shell, c *Command) int {
 	names, err := c.operands("fnemqs")
 	if err != nil {
@@ -46,7 +46,7 @@ func readlink(_ context.Context, s *Shell, c *Command) int {
 		case path.Base(c.Args[0]) == "realpath":
 			code = c.fail(1, "%s: %s", name, reason(err))
 		default:
-			code = 1 // readlink does not say why
+			code = 1 // readlink writes no error
 		}
 	}
 	return code
@@ -103,7 +103,7 @@ func which(_ context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// mktemp makes a file with a name that is not taken, or a directory with -d. With -u it makes nothing.
+// mktemp creates a file with a new name, or a directory with -d. With -u it creates nothing.
 func mktemp(_ context.Context, s *Shell, c *Command) int {
 	template, directory, dry, temporary, folder := "", false, false, false, ""
 	args := flagReader{args: c.Args[1:], valued: "p"}
@@ -136,7 +136,7 @@ func mktemp(_ context.Context, s *Shell, c *Command) int {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	seed := fnv.New64a()
 	_, _ = io.WriteString(seed, s.Hostname+template)
-	for try := range uint64(1000) { // names follow from the container, so that runs are alike
+	for try := range uint64(1000) { // the names depend on the container, so runs are reproducible
 		random, drawn := rand.New(rand.NewPCG(seed.Sum64(), try)), make([]byte, missing)
 		for i := range drawn {
 			drawn[i] = letters[random.IntN(len(letters))]

@@ -7,17 +7,18 @@ import (
 	"syscall"
 )
 
-// pipe connects the output of one command with the input of another one. Its waits end with the context.
+// pipe connects the output of one command with the input of another. Its waits end with the context.
 type pipe struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	content buffer
 	closed  bool   // for writing
-	broken  bool   // nobody reads any more
+	broken  bool   // the reader has ended
 	onBreak func() // of the writer
 }
 
-// newPipe returns a pipe. A command that writes to it when nobody reads any more is ended by onBreak, as SIGPIPE does.
+// newPipe returns a pipe, and a function that releases it. onBreak is called at a write after the reader has ended, to
+// end the writer as SIGPIPE does.
 func newPipe(ctx context.Context, onBreak func()) (*pipe, func()) {
 	p := &pipe{content: buffer{limits: limitsOf(ctx)}, onBreak: onBreak}
 	p.changed.L = &p.mu
@@ -28,7 +29,7 @@ func newPipe(ctx context.Context, onBreak func()) (*pipe, func()) {
 	}
 }
 
-// Write implements io.Writer. Like that of a pipe of Linux, the buffer is limited; here by what can be held at all, so that no writer waits.
+// Write implements io.Writer. It waits while the buffer is full, as on Linux.
 func (p *pipe) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +45,7 @@ func (p *pipe) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// pipeSize is how much is in a pipe before a writer waits.
+// pipeSize is the size of a pipe's buffer in bytes.
 const pipeSize = 64 << 10
 
 // Read implements io.Reader.
@@ -82,7 +83,8 @@ func (p *pipe) Break() {
 	p.changed.Broadcast()
 }
 
-// shared is a stream that the commands of a run write to, one at a time. The lock is a channel, so that a wait for a client is durable in a bubble.
+// shared is an output stream that the commands of a run share. Its lock is a channel, because waiting for a channel
+// blocks durably in a bubble.
 type shared struct {
 	lock chan struct{}
 	w    io.Writer

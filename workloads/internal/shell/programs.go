@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// programNamed returns a program of this package, and nil if there is none of that name. It is not a variable, because sh finds
-// programs itself.
+// programNamed returns the program of this package with a name; nil: there is none. It is not a variable, because sh
+// calls it.
 func programNamed(name string) func(context.Context, *Shell, *Command) int {
 	return map[string]func(context.Context, *Shell, *Command) int{
 		"[": test, "cat": cat, "echo": echo, "env": env, "false": fails, "hostname": hostname, "ls": ls, "mkdir": mkdir, "printenv": env, "pwd": pwd,
@@ -46,7 +46,7 @@ func hostname(_ context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// echo writes its arguments. With -n there is no newline, and with -e there are escapes.
+// echo writes its arguments. With -n it writes no newline, and with -e it interprets escapes.
 func echo(_ context.Context, _ *Shell, c *Command) int {
 	args, end := c.Args[1:], "\n"
 	escapes := false
@@ -65,7 +65,7 @@ func echo(_ context.Context, _ *Shell, c *Command) int {
 	return 0
 }
 
-// env writes the environment, or the variables that are named. With a command, it runs that.
+// env writes the environment, or as printenv the named variables. If there is a command, it runs that.
 func env(ctx context.Context, s *Shell, c *Command) int {
 	args := c.Args[1:]
 	if path.Base(c.Args[0]) == "printenv" && len(args) > 0 {
@@ -141,7 +141,8 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// ls lists directories. -l shows modes, owners, sizes and times, with -n the numbers of the owners, -a names that begin with a dot, -d directories themselves, and -L what links lead to.
+// ls lists directories. -l shows modes, owners, sizes and times, -n the numbers of the owners, -a names that begin with
+// a dot, -d directories themselves, and -L the targets of links.
 func ls(ctx context.Context, s *Shell, c *Command) int {
 	long, whole, self, inode, numbers, through, code := false, false, false, false, false, false, 0
 	var names []string
@@ -174,7 +175,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 		names = []string{"."}
 	}
 	show := func(path, name string, info fs.FileInfo) {
-		if inode { // files have no numbers: one that follows from the name
+		if inode { // files have no inodes: the number is a hash of the name
 			number := fnv.New32a()
 			_, _ = io.WriteString(number, path)
 			fmt.Fprint(c.Stdout, number.Sum32(), " ")
@@ -317,10 +318,10 @@ func test(_ context.Context, s *Shell, c *Command) int {
 	return 1
 }
 
-// maxConditions is how many arguments test takes: it compares each with each.
+// maxConditions is the maximum of arguments of test, whose time is quadratic.
 const maxConditions = 1000
 
-// checkAny checks conditions with -o and -a between them. -a binds closer.
+// checkAny checks conditions with -o and -a between them. -a has the higher precedence.
 func (s *Shell) checkAny(c *Command, args []string) (bool, error) {
 	for _, operator := range []string{"-o", "-a"} {
 		index := slices.Index(args, operator)
@@ -394,7 +395,7 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 	return false, fmt.Errorf("%s: unexpected operator", args[1])
 }
 
-// each calls a function for each argument that is not a flag. Flags are those of the string.
+// each calls a function for each argument that is not a flag. flags are the known flags.
 func (c *Command) each(ctx context.Context, flags string, do func(name, path string) error) int {
 	code := 0
 	for _, a := range c.Args[1:] {
@@ -445,15 +446,15 @@ func rm(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
-// removeAll removes a file or a directory with what is in it. A directory at which a volume is mounted stays.
+// removeAll removes a file, or a directory with its contents. A mount stays.
 func (s *Shell) removeAll(name string) error {
 	err := s.Files.Remove(name)
 	if !errors.Is(err, syscall.EBUSY) {
 		return err
 	}
-	entries, _ := fs.ReadDir(s.Files, relative(name)) // of a file there are none
+	entries, _ := fs.ReadDir(s.Files, relative(name)) // none for a file
 	for _, entry := range entries {
-		_ = s.removeAll(path.Join(name, entry.Name())) // what stays is in the way of the directory, too
+		_ = s.removeAll(path.Join(name, entry.Name())) // if it fails, so does removing the directory
 	}
 	return err
 }
@@ -479,5 +480,5 @@ func uname(_ context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// Kernel is the release of the kernel, which nodes report, too.
+// Kernel is the release of the kernel. Nodes report it, too.
 const Kernel = "6.12.0"

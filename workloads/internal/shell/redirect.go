@@ -84,7 +84,7 @@ func (r *session) redirectTo(ctx context.Context, d *syntax.Redirect, name strin
 	return nil
 }
 
-// shortReason is how busybox names a file that is not there.
+// shortReason returns the reason of an error in the form of busybox's shell.
 func shortReason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "no such file"
@@ -149,7 +149,7 @@ func (d device) Read(p []byte) (int, error) {
 	return len(p), d.ctx.Err()
 }
 
-// create opens a file or a device to write it. A directory that is not there is made: the images of containers have some that nobody knows.
+// create opens a file or a device to write it. It creates missing directories, because those of the image are unknown.
 func (s *Shell) create(ctx context.Context, c *Command, name string, appends bool) (io.Writer, error) {
 	switch name {
 	case "/dev/stdout", "/proc/self/fd/1", "/proc/1/fd/1":
@@ -175,7 +175,7 @@ func (s *Shell) create(ctx context.Context, c *Command, name string, appends boo
 	return f, s.Files.WriteFile(path, nil, f.mode)
 }
 
-// file is a file that is being written. Others see at once what is written.
+// file is a file that is being written. Each write is visible at once.
 type file struct {
 	ctx   context.Context
 	shell *Shell
@@ -199,7 +199,7 @@ func (f *file) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// reason returns the text of the system for an error about a file.
+// reason returns the system's text for an error about a file.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

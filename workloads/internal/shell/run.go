@@ -13,7 +13,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stops reports whether the commands that follow do not run.
+// stops reports whether the following commands do not run.
 func (r *session) stops(ctx context.Context) bool {
 	return r.exited || r.returns || r.breaks > 0 || r.continues > 0 || ctx.Err() != nil
 }
@@ -61,7 +61,8 @@ func (r *session) statement(ctx context.Context, s *syntax.Stmt) {
 	}
 }
 
-// checked reports whether the failure of a command ends a script with set -e. That of a list or a loop is the failure of a command in it.
+// checked reports whether the failure of a command ends a script with set -e. For lists and loops, the failure of a
+// command inside does.
 func checked(command syntax.Command) bool {
 	switch c := command.(type) {
 	case *syntax.BinaryCmd:
@@ -132,7 +133,7 @@ func (r *session) binary(ctx context.Context, c *syntax.BinaryCmd) {
 	if err != nil {
 		return
 	}
-	// The context of a writer whose reader has ended ends, as SIGPIPE ends a program.
+	// The context of a writer is canceled when its reader has ended, as SIGPIPE ends a program.
 	writing, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p, discard := newPipe(ctx, cancel)
@@ -239,7 +240,7 @@ func (r *session) forEach(ctx context.Context, c *syntax.ForClause) {
 	}
 }
 
-// succeeds reports whether there is no error, which it writes otherwise, and which ends the script.
+// succeeds reports whether err is nil. Otherwise it writes the error, and ends the script.
 func (r *session) succeeds(ctx context.Context, err error) bool {
 	if err != nil && ctx.Err() == nil {
 		r.code, r.exited = r.command.fail(failed, "%v", err), true
@@ -300,7 +301,7 @@ func (r *session) number(ctx context.Context, x syntax.ArithmExpr) (n int) {
 	return n
 }
 
-// condition checks what is in [[ ]].
+// condition checks the condition in [[ ]].
 func (r *session) condition(ctx context.Context, x syntax.TestExpr) bool {
 	operand := func(x syntax.TestExpr) string {
 		word, _ := x.(*syntax.Word)
@@ -346,7 +347,7 @@ func (r *session) condition(ctx context.Context, x syntax.TestExpr) bool {
 	return operand(x) != ""
 }
 
-// simple runs a command of the shell itself, a function or a program.
+// simple runs a builtin, a function or a program.
 func (r *session) simple(ctx context.Context, c *syntax.CallExpr) {
 	r.substituted = 0
 	args, ok := r.fields(ctx, c.Args...)

@@ -12,8 +12,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxFrames limits how deep commands are inside one another when a script is read, in calls of functions on the stack of the parser, which does
-// not have a limit of its own.
+// maxFrames limits the nesting of commands in a script, as the depth of the parser's stack, because the parser has no
+// limit of its own.
 const maxFrames = 10_000
 
 // source is the text of a script. The parser reads it in pieces of at most a KiB.
@@ -29,12 +29,12 @@ func (s source) Read(p []byte) (int, error) {
 	return s.text.Read(p)
 }
 
-// unsupported is an error about what sh has and this package does not.
+// unsupported returns the error for a feature of sh that this package does not have.
 func unsupported(what string) error {
 	return fmt.Errorf("syntax error: %s is not supported by the shell of fakecluster; handle sh with Container.HandleExec", what)
 }
 
-// parse reads a script. What is not supported is an error, so that a script never does half of what it says.
+// parse parses a script. It returns an error for unsupported features, so that a script never runs half.
 func parse(text string, bash bool) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(source{strings.NewReader(text)}, "")
 	if wrong := (syntax.ParseError{}); errors.As(err, &wrong) {
@@ -60,7 +60,7 @@ func parse(text string, bash bool) (*syntax.File, error) {
 	return file, err
 }
 
-// syntaxError is an error of a script. More text makes an incomplete one right.
+// syntaxError is an error of a script. incomplete: more text may make the script valid.
 type syntaxError struct {
 	text       string
 	incomplete bool
@@ -69,7 +69,7 @@ type syntaxError struct {
 // Error implements error.
 func (e *syntaxError) Error() string { return e.text }
 
-// missing returns what of a shell's language is not there.
+// missing returns the name of an unsupported feature in a node; "" if there is none.
 func missing(node syntax.Node) string {
 	switch n := node.(type) {
 	case *syntax.CoprocClause:
@@ -122,7 +122,7 @@ func missing(node syntax.Node) string {
 	return ""
 }
 
-// refused are the commands of shells that are not there.
+// refused are the builtins of shells that are not supported.
 var refused = map[string]bool{
 	"alias": true, "unalias": true, "getopts": true, "fc": true, "fg": true, "bg": true, "ulimit": true, "times": true, "hash": true, "mapfile": true,
 	"readarray": true, "pushd": true, "popd": true, "dirs": true, "shopt": true, "disown": true, "suspend": true, "builtin": true, "enable": true, "complete": true,
@@ -140,7 +140,7 @@ func replaces(word *syntax.Word) (found bool) {
 	return found
 }
 
-// withoutBraces makes {a,b} stand for itself, as it does in all shells except bash.
+// withoutBraces makes {a,b} literal, as in all shells except bash.
 func withoutBraces(node syntax.Node) {
 	var words []*syntax.Word
 	switch n := node.(type) {
@@ -181,7 +181,7 @@ func withoutTabs(node syntax.Node) {
 	}
 }
 
-// sh runs the script after -c, a file, or what it reads from its input.
+// sh runs the script of -c, a file, or its input.
 func sh(ctx context.Context, s *Shell, c *Command) int {
 	r := newSession(s, c)
 	ctx, r.main = takeMain(ctx)
@@ -228,7 +228,7 @@ func sh(ctx context.Context, s *Shell, c *Command) int {
 	return r.end(ctx)
 }
 
-// script runs a script. It reports whether that has a command; a script without one leaves the exit code as it is.
+// script runs a script. It reports whether the script has a command; one without does not change the exit code.
 func (r *session) script(ctx context.Context, text string) (ran bool) {
 	l := limitsOf(ctx)
 	defer l.release(scriptSize * len(text))
@@ -275,7 +275,7 @@ func (r *session) interactive(ctx context.Context) {
 	}
 }
 
-// readLine reads a line of a script. It may be as long as what can be held as a script.
+// readLine reads a line of a script, of at most maxScript bytes.
 func readLine(ctx context.Context, lines *bufio.Reader) (string, error) {
 	l := limitsOf(ctx)
 	held := 0
@@ -294,7 +294,7 @@ func readLine(ctx context.Context, lines *bufio.Reader) (string, error) {
 	}
 }
 
-// fail writes an error as the program of the command does, and returns the exit code.
+// fail writes an error, beginning with the name of the program, and returns the exit code.
 func (c *Command) fail(code int, format string, args ...any) int {
 	fmt.Fprintf(c.Stderr, "%s: %s\n", path.Base(c.Args[0]), fmt.Sprintf(format, args...))
 	return code

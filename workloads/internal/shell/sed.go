@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// sed edits lines by a script. -n writes only what p writes, -i edits files, and -E takes extended regular expressions.
+// sed edits lines by a script. With -n only p writes lines, -i edits files in place, and -E is for extended regular
+// expressions.
 func sed(ctx context.Context, s *Shell, c *Command) int {
 	script, names, quiet, inPlace, err := sedArguments(c.Args[1:])
 	if err != nil {
@@ -115,7 +116,7 @@ func sedInput(ctx context.Context, s *Shell, c *Command, script []*sedCommand, n
 	return code
 }
 
-// sedRun edits lines. One line is held back, because $ is the last one.
+// sedRun edits lines. It holds one line back, because $ matches the last one.
 type sedRun struct {
 	ctx     context.Context
 	out     io.Writer
@@ -125,8 +126,8 @@ type sedRun struct {
 	hasHeld bool
 	number  int
 	err     error
-	skipTo  int  // after n, the command that goes on with the next line
-	unended bool // what was written last has no newline
+	skipTo  int  // after n, the command that continues with the next line
+	unended bool // the last output has no newline
 }
 
 func (r *sedRun) next(line string) {
@@ -136,7 +137,7 @@ func (r *sedRun) next(line string) {
 	r.held, r.hasHeld = line, true
 }
 
-// write writes a line. The end of the last line of a file may be missing; it is there if another line follows.
+// write writes a line. The last line of a file may lack a newline, which is added if another line follows.
 func (r *sedRun) write(text, end string) {
 	if r.unended {
 		text = "\n" + text
@@ -219,13 +220,13 @@ commands:
 	}
 }
 
-// maxProgram is the size of the programs of the expressions of a script.
+// maxProgram is the maximal size of the compiled expressions of a script.
 const maxProgram = 1 << 18
 
-// maxEdited is the length of a line of sed.
+// maxEdited is the maximal length of a line of sed.
 const maxEdited = 1 << 20
 
-// maxFound is how many matches and groups a line of sed may have: each needs 16 bytes.
+// maxFound is the maximum of matches and groups in a line of sed. Each needs 16 bytes.
 const maxFound = 10 * maxEdited
 
 func (r *sedRun) substitute(c *sedCommand, text, lineEnd string) string {
@@ -270,7 +271,7 @@ func (r *sedRun) substitute(c *sedCommand, text, lineEnd string) string {
 	return text
 }
 
-// selects reports whether a command is for a line.
+// selects reports whether a command applies to a line.
 func (c *sedCommand) selects(number int, text string, last bool) (selected bool) {
 	defer func() { selected = selected != c.negated }()
 	if c.first == nil {
@@ -290,7 +291,7 @@ func (c *sedCommand) selects(number int, text string, last bool) (selected bool)
 	return true
 }
 
-// selects reports whether a line is that of the address.
+// selects reports whether the address matches a line.
 func (a *sedAddress) selects(number int, text string, last bool) bool {
 	switch {
 	case a.matches != nil:

@@ -43,12 +43,13 @@ type sedParser struct {
 	extended bool
 }
 
-// errSed is the error of a script that sed does not understand.
+// errSed is the error of an invalid script of sed.
 type errSed string
 
 func (e errSed) Error() string { return string(e) }
 
-// parseSed reads a script: s, y, d, p, q, =, a, i, c, n with addresses. Others, such as branches, are an error.
+// parseSed parses a script with the commands s, y, d, p, q, =, a, i, c and n. It returns an error for others, such as
+// branches.
 func parseSed(script string, extended bool) (commands []*sedCommand, err error) {
 	p, size := &sedParser{script, extended}, 0
 	for {
@@ -134,7 +135,7 @@ func (p *sedParser) command() (c *sedCommand, err error) {
 				text = rest
 			}
 		}
-		for { // a line that ends with a backslash goes on
+		for { // a backslash at the end of a line continues it
 			line, rest, more := strings.Cut(text, "\n")
 			joined, goesOn := strings.CutSuffix(line, "\\")
 			if c.text += withoutBackslashes(joined); !goesOn || !more {
@@ -220,7 +221,8 @@ func (p *sedParser) expression(text string, fold bool) (*expression, error) {
 	return expressionOf(text, p.extended, fold)
 }
 
-// until returns what is before the next delimiter. An escaped delimiter is the character, and one in the brackets of an expression is not the end.
+// until returns the text before the next delimiter. An escaped delimiter is literal, and one in a bracket expression
+// does not end the text.
 func (p *sedParser) until(delimiter byte, isExpression bool) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(p.rest); i++ {

@@ -18,18 +18,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// session is a shell that runs: sh, or a part of a script that runs as a process of its own. It changes its directory and its variables.
+// session is a running shell: sh, or a subshell. It has a directory and variables of its own.
 type session struct {
 	shell   *Shell
-	command Command // of sh, with the streams and the directory of the moment
+	command Command // of sh, with the current streams and directory
 	bash    bool
-	main    bool     // it is the first process of its container, to which SIGTERM is sent
+	main    bool     // the first process of its container, which gets SIGTERM
 	args    []string // $0, $1 and so on
 
 	variables map[string]variable
 	size      int // of the variables
 	functions map[string]*syntax.Stmt
-	scopes    []map[string]variable // what the local variables of the functions that run hide
+	scopes    []map[string]variable // the variables that are hidden by local ones, for each running function
 	random    *rand.Rand
 
 	errexit, nounset, noglob, xtrace, pipefail bool
@@ -39,8 +39,8 @@ type session struct {
 	depth       int // of $(command), functions and subshells
 
 	exited, returns   bool
-	breaks, continues int // how many loops are left
-	loops             int // around the command
+	breaks, continues int // the number of loops to leave
+	loops             int // the number of loops around the command
 	unchecked         int // conditions around the command, whose failure does not end the script
 	keepStreams       bool
 
@@ -72,7 +72,7 @@ func newSession(s *Shell, c *Command) *session {
 	return r
 }
 
-// subshell returns a shell that begins with what this one has.
+// subshell returns a copy of the shell.
 func (r *session) subshell() *session {
 	sub := *r
 	sub.variables, sub.functions = maps.Clone(r.variables), maps.Clone(r.functions)
@@ -109,7 +109,7 @@ func (r *session) assign(ctx context.Context, name, value string) error {
 	return errors.Join(l.word(len(value)), l.words(r.size))
 }
 
-// environment returns the variables that programs get.
+// environment returns the exported variables.
 func (r *session) environment() []string {
 	var names []string
 	for name, v := range r.variables {
@@ -124,7 +124,7 @@ func (r *session) environment() []string {
 	return names
 }
 
-// lookup returns the value of a variable; the last one of a name counts.
+// lookup returns the value of a variable. If the name occurs several times, the last one counts.
 func lookup(environment []string, name string) string {
 	for i := len(environment) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(environment[i], name+"="); ok {
@@ -142,10 +142,11 @@ type expansion struct {
 	most    int
 }
 
-// maxPattern is how many bytes the variables of a word have in which patterns are removed or replaced: the time is that of the text and the pattern multiplied.
+// maxPattern is the maximal size in bytes of the variables in a word that removes or replaces patterns, because its time
+// is the product of the sizes of text and pattern.
 const maxPattern = 32 << 10
 
-// expand expands words. It reports false if that fails, after it has written the error; the script then ends.
+// expand expands words. If that fails, it writes the error and returns false, and the script ends.
 func (r *session) expand(ctx context.Context, words []*syntax.Word, do func(*expand.Config) error) (ok bool) {
 	e := &expansion{ctx: ctx, session: r, most: maxWords}
 	patterns := slices.ContainsFunc(words, hasPattern)
@@ -160,7 +161,7 @@ func (r *session) expand(ctx context.Context, words []*syntax.Word, do func(*exp
 		config.ReadDir2 = e.readDir
 	}
 	defer func() {
-		if v := recover(); v != nil { // of a pattern that no regular expression can be
+		if v := recover(); v != nil { // a pattern that has no regular expression
 			r.command.fail(failed, "%v", v)
 			r.code, r.exited, ok = failed, true, false
 		}
@@ -181,7 +182,7 @@ func (r *session) expand(ctx context.Context, words []*syntax.Word, do func(*exp
 	return err == nil
 }
 
-// hasPattern reports whether something in a word matches a pattern with text.
+// hasPattern reports whether an expansion in a word matches a pattern.
 func hasPattern(word *syntax.Word) (found bool) {
 	syntax.Walk(word, func(node syntax.Node) bool {
 		if p, ok := node.(*syntax.ParamExp); ok {
@@ -272,7 +273,7 @@ func (e *expansion) Get(name string) expand.Variable {
 	case "RANDOM":
 		return text(strconv.Itoa(r.nextRandom()))
 	}
-	if user, ok := strings.CutPrefix(name, "HOME "); ok { // otherwise it would be looked up on this machine
+	if user, ok := strings.CutPrefix(name, "HOME "); ok { // otherwise package expand looks it up on this machine
 		if user == "root" {
 			return text("/root")
 		}
@@ -291,7 +292,7 @@ func (e *expansion) Get(name string) expand.Variable {
 	return text(v.value)
 }
 
-// nextRandom returns $RANDOM. Each container has its numbers.
+// nextRandom returns $RANDOM. The numbers depend on the container.
 func (r *session) nextRandom() int {
 	if r.random == nil {
 		h := fnv.New64a()
@@ -363,7 +364,7 @@ func (r *session) copyFile(ctx context.Context, word *syntax.Word) {
 	_, _ = r.command.Stdout.Write(data)
 }
 
-// deeper returns a subshell in which something of this shell runs.
+// deeper returns a subshell for a part of a script.
 func (r *session) deeper(ctx context.Context) (*session, error) {
 	l := limitsOf(ctx)
 	if err := l.do(r.size); err != nil {

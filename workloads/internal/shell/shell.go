@@ -22,18 +22,18 @@ type Files interface {
 	fs.FS
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte, mode fs.FileMode) error
-	// Append appends to a file, which it creates if there is none.
+	// Append appends to a file, and creates it if it does not exist.
 	Append(name string, data []byte, mode fs.FileMode) error
-	// Changed returns a channel that is closed when a file may have changed, and nil if that is not known.
+	// Changed returns a channel that is closed when a file may have changed; nil: changes cannot be observed.
 	Changed(name string) <-chan struct{}
 	Mkdir(name string) error
 	Chmod(name string, mode fs.FileMode) error
 	Chown(name string, owner files.Owner) error
-	// Identity returns who the programs run as.
+	// Identity returns the user and the groups of the programs.
 	Identity() files.Identity
 	Symlink(target, name string) error
 	Remove(name string) error
-	// Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link.
+	// Place returns the Place of a name. With last it also follows the last element if that is a symbolic link.
 	Place(name string, last bool) (files.Place, error)
 }
 
@@ -43,13 +43,14 @@ type Shell struct {
 	Hostname    string
 	Dir         string   // the working directory
 	Environment []string // "NAME=value"
-	// Passed is how long the command has run before in its container, which goes on: so much of its sleeps has passed.
+	// Passed is the time that the command has already run in a container that was taken over. Its sleeps are shorter by
+	// it.
 	Passed time.Duration
 	// Dial connects to the network of the cluster; nil: there is none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Listening returns the ports of the Pod that programs listen at; nil: there are none.
+	// Listening returns the ports at which programs of the Pod listen; nil: there are none.
 	Listening func() []network.Socket
-	// Program returns a program of the container, which comes before one of this package; nil: there is none.
+	// Program returns a program of the container, which takes precedence over one of this package; nil: there is none.
 	Program func(name string) Program
 	// Terminated is closed when the first command of the container gets SIGTERM, for the trap of a script.
 	Terminated <-chan struct{}
@@ -61,7 +62,7 @@ type Shell struct {
 // Trapped reports whether the first command of the container has a trap for SIGTERM.
 func (s *Shell) Trapped() bool { return s.trapped.Load() }
 
-// skip returns how much of a sleep has passed before.
+// skip returns the part of a sleep that has already passed.
 func (s *Shell) skip(sleep time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,9 +74,9 @@ func (s *Shell) skip(sleep time.Duration) time.Duration {
 // Program runs with a command, and returns its exit code.
 type Program func(ctx context.Context, c *Command) int
 
-// Command is a program with its arguments, and what it finds.
+// Command is a program with its arguments, streams, environment and directory.
 type Command struct {
-	Args           []string // with the name of the program
+	Args           []string // beginning with the name of the program
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environment    []string
@@ -83,7 +84,7 @@ type Command struct {
 	TTY            bool
 }
 
-// find returns a program by the first word of a command, or nil. A path may also be that of a script.
+// find returns a program by the first word of a command, which may also be the path of a script; nil: there is none.
 func (s *Shell) find(c *Command, name string) Program {
 	var found Program
 	if s.Program != nil {
@@ -108,7 +109,7 @@ func (s *Shell) find(c *Command, name string) Program {
 	}
 }
 
-// scriptAt returns the script in a file, or nil if it has none for a shell.
+// scriptAt returns the script in a file; nil: it has none for a shell.
 func (s *Shell) scriptAt(name string) func(context.Context, *Shell, *Command) int {
 	data, err := s.Files.ReadFile(name)
 	if err != nil {
@@ -171,7 +172,8 @@ func (s *Shell) read(ctx context.Context, name string) ([]byte, error) {
 // failed is the exit code of a command that cannot run.
 const failed = 2
 
-// Run runs a command. It returns false if the program does not exist. A command that exceeds a limit ends with everything that it runs.
+// Run runs a command. found is false if the program does not exist. A command that exceeds a limit ends with everything
+// that it runs.
 func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	if c.Stdin == nil {
 		c.Stdin = empty{}
@@ -201,10 +203,10 @@ func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	return code, true
 }
 
-// NotFound is the error about a program that a container does not have.
+// NotFound is the error for a program that a container does not have.
 type NotFound string
 
-// Error implements error, in the words of container runtimes.
+// Error implements error, with the text of container runtimes.
 func (n NotFound) Error() string {
 	if path.IsAbs(string(n)) {
 		return fmt.Sprintf("exec: %q: stat %s: no such file or directory", string(n), string(n))

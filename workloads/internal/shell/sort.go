@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// sortKey is a key of sort: the fields of a line from one to another, compared as texts or numbers.
+// sortKey is a key of sort: a range of fields of a line, compared as texts or numbers.
 type sortKey struct {
 	from, to         int // fields; zero: the whole line; to zero: up to the end
 	numeric, reverse bool
-	fold, blanks     bool // without regard to case, and to the blanks that a field begins with
+	fold, blanks     bool // ignore case, and leading blanks of a field
 }
 
 // part returns the part of a line that a key compares. Without a separator, the blanks before a field are part of it.
@@ -36,7 +36,7 @@ func (k sortKey) part(line, separator string) string {
 	return part
 }
 
-// endOfFields returns where so many fields of a line end.
+// endOfFields returns the end of the first count fields of a line.
 func endOfFields(line, separator string, count int) (end int) {
 	for ; count > 0; count-- {
 		size := -1
@@ -74,7 +74,7 @@ func (k sortKey) compare(a, b, separator string) int {
 	return result
 }
 
-// leadingNumber returns the number that a text begins with, and otherwise 0.
+// leadingNumber returns the number at the beginning of a text; 0: there is none.
 func leadingNumber(text string) float64 {
 	text = strings.TrimLeft(text, " \t")
 	end, point := 0, false
@@ -108,8 +108,8 @@ func keyOf(text string) (key sortKey, ok bool) {
 	return key, true
 }
 
-// sortProgram writes lines in order: -n by number, -r backwards, -f without regard to case, -b without the blanks of fields, -u each once, -k by fields, which -t separates,
-// and -s with lines that compare as equal as they were.
+// sortProgram sorts lines: -n by number, -r in reverse, -f ignoring case, -b ignoring leading blanks, -u without
+// duplicates, -k by fields, which -t separates, and -s in a stable way.
 func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
 	var keys []sortKey
@@ -211,7 +211,8 @@ func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// uniq writes one of several equal lines in a row: -c with how many they are, -d only those that are several, -u only those that are one.
+// uniq writes one of several equal lines in a row: -c with their number, -d only repeated ones, -u only those that are
+// not repeated.
 func uniq(ctx context.Context, s *Shell, c *Command) int {
 	names, err := c.operands("cdui")
 	if err != nil {

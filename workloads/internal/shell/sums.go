@@ -74,7 +74,7 @@ func sum(ctx context.Context, s *Shell, c *Command) int {
 	return max(code, empty)
 }
 
-// copyCounted copies, and counts what it copies as work.
+// copyCounted copies, and counts the bytes as work.
 func copyCounted(ctx context.Context, to io.Writer, from io.Reader) error {
 	part := make([]byte, 32<<10)
 	for {

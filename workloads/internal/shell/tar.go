@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// tarProgram writes and reads archives, as far as kubectl cp needs it: tar cf - PATH, and tar xf - -C FOLDER. Archives go through the
-// standard streams.
+// tarProgram writes and reads archives on the standard streams, as kubectl cp needs it: tar cf - PATH, and tar xf - -C
+// FOLDER.
 func tarProgram(ctx context.Context, s *Shell, c *Command) int {
 	var create, extract bool
 	var names []string
@@ -120,7 +120,7 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 	for {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			_, _ = io.Copy(io.Discard, c.Stdin) // what pads the archive
+			_, _ = io.Copy(io.Discard, c.Stdin) // the padding of the archive
 			return 0
 		}
 		if err != nil {
@@ -155,11 +155,11 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 	}
 }
 
-// unlink removes a symbolic link, in whose place a file or a directory comes.
+// unlink removes a symbolic link, before a file or a directory replaces it.
 func (s *Shell) unlink(place string) error {
 	info, err := fs.Lstat(s.Files, relative(place))
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil // what writes there has the error
+		return nil // the writer gets the error
 	}
 	return s.Files.Remove(place)
 }

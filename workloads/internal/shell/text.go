@@ -14,7 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// wide are the widths that printf does not take: it would write as many bytes.
+// wide matches widths that printf does not support, because they would fill the memory.
 var wide = regexp.MustCompile(`%[^a-zA-Z%]*([0-9]{4}|\*)`)
 
 // printf writes a text with arguments.
@@ -44,7 +44,7 @@ func printf(ctx context.Context, _ *Shell, c *Command) int {
 	}
 }
 
-// inputs calls a function with the input, or with each file that is named.
+// inputs calls a function with each named file, or with the input if there is none.
 func (c *Command) inputs(ctx context.Context, s *Shell, names []string, do func(name string, in io.Reader) error) (code int) {
 	if len(names) == 0 {
 		names = []string{"-"}
@@ -65,7 +65,7 @@ func (c *Command) inputs(ctx context.Context, s *Shell, names []string, do func(
 	return code
 }
 
-// lines calls a function for each line with its end, until it returns false.
+// lines calls a function for each line, with its newline, until it returns false.
 func lines(ctx context.Context, in io.Reader, do func(line string) bool) error {
 	l := limitsOf(ctx)
 	r := bufio.NewReader(io.LimitReader(in, maxHeld+1))
@@ -127,7 +127,7 @@ func head(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
-// tail writes the last lines of files, by default 10. With -f it then writes what is appended, and does not end.
+// tail writes the last lines of files, by default 10. With -f it then writes appended data, and does not end.
 func tail(ctx context.Context, s *Shell, c *Command) int {
 	count, follow := 10, false
 	var names []string
@@ -176,13 +176,13 @@ func tail(ctx context.Context, s *Shell, c *Command) int {
 	return s.follow(ctx, c, followed)
 }
 
-// followedFile is a file of tail -f, and how much of it has been written.
+// followedFile is a file of tail -f. read is the number of bytes already written.
 type followedFile struct {
 	name string
 	read int
 }
 
-// follow writes what is appended to files.
+// follow writes data that is appended to files.
 func (s *Shell) follow(ctx context.Context, c *Command, followed []*followedFile) int {
 	if len(followed) != 1 {
 		<-ctx.Done() // several files are not followed
@@ -191,7 +191,7 @@ func (s *Shell) follow(ctx context.Context, c *Command, followed []*followedFile
 	for f := followed[0]; ; {
 		changed := s.Files.Changed(f.name)
 		if data, err := s.Files.ReadFile(f.name); err == nil {
-			f.read = min(f.read, len(data)) // it may have become shorter
+			f.read = min(f.read, len(data)) // the file may have been truncated
 			if len(data) > f.read {
 				if _, err := c.Stdout.Write(data[f.read:]); err != nil {
 					return 1
@@ -308,7 +308,7 @@ func wc(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
-// group returns a regular expression as a group that is not counted, in the syntax that it has.
+// group returns a regular expression as a group, in basic or extended syntax.
 func group(expression string, extended bool) string {
 	if extended {
 		return "(" + expression + ")"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// tr replaces the characters of one set by those of another, or deletes them with -d. -s writes one of several in a row, -c takes all others, and -t cuts
-// the first set to the length of the second.
+// tr replaces the characters of one set by those of another, or deletes them with -d. -s squeezes repeated characters,
+// -c complements the first set, and -t truncates it to the length of the second.
 func tr(ctx context.Context, _ *Shell, c *Command) int {
 	flags, sets := "", []string(nil)
 	for _, a := range c.Args[1:] {
@@ -36,7 +36,7 @@ func tr(ctx context.Context, _ *Shell, c *Command) int {
 	if strings.ContainsAny(flags, "cC") {
 		from = complement(from)
 	}
-	squeezed := from // which characters -s concerns
+	squeezed := from // the characters of -s
 	if len(sets) > 1 {
 		to = characters(sets[1], len(from))
 		squeezed = to
@@ -92,7 +92,7 @@ func complement(set []byte) (others []byte) {
 	return others
 }
 
-// classes are sets of characters that have names.
+// classes are the named sets of characters.
 var classes = map[string]func(b byte) bool{
 	"lower": func(b byte) bool { return b >= 'a' && b <= 'z' },
 	"upper": func(b byte) bool { return b >= 'A' && b <= 'Z' },
@@ -112,11 +112,11 @@ var classes = map[string]func(b byte) bool{
 	},
 }
 
-// maxRepeat is how often [x*n] repeats a character at most.
+// maxRepeat is the maximum of repetitions by [x*n].
 const maxRepeat = 256
 
-// characters returns those of a set of tr: characters, escapes, ranges such as a-z, classes such as [:digit:], and repetitions, [x*n]. [x*] fills the set up to
-// a length.
+// characters returns the characters of a set of tr, with escapes, ranges such as a-z, classes such as [:digit:], and
+// repetitions [x*n]. [x*] fills the set up to a length.
 func characters(set string, length int) (found []byte) {
 	for set != "" {
 		if name, rest, ok := strings.Cut(strings.TrimPrefix(set, "[:"), ":]"); ok && strings.HasPrefix(set, "[:") && classes[name] != nil {
@@ -155,7 +155,8 @@ func characters(set string, length int) (found []byte) {
 	return found
 }
 
-// character returns the first character of a set of tr, which may be an escape such as \n and \012, and what follows.
+// character returns the first character of a set of tr, which may be an escape such as \n and \012, and the rest of the
+// set.
 func character(set string) (b byte, rest string) {
 	if set[0] != '\\' || len(set) == 1 {
 		return set[0], set[1:]

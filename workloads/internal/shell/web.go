@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// transfer is what wget and curl are told to do.
+// transfer has the options of wget and curl.
 type transfer struct {
 	url, method, body, out string
 	header                 http.Header
@@ -42,7 +42,7 @@ func (s *Shell) dial(ctx context.Context, network, address string) (net.Conn, er
 	return s.Dial(ctx, network, address)
 }
 
-// do sends the request. The time of the request is a pause of the script.
+// do sends the request. The request counts as a pause of the script.
 func (t *transfer) do(ctx context.Context, s *Shell, c *Command) (*http.Response, []byte, error) {
 	limitsOf(ctx).paused()
 	if t.timeout > 0 {
@@ -86,7 +86,7 @@ func (t *transfer) do(ctx context.Context, s *Shell, c *Command) (*http.Response
 	return resp, data, err
 }
 
-// keep writes what has come to a file, or to the output.
+// keep writes the response to a file, or to the output.
 func (t *transfer) keep(s *Shell, c *Command, data []byte) error {
 	if t.out == "-" {
 		_, err := c.Stdout.Write(data)
@@ -122,7 +122,7 @@ func hostOf(text string) (host, port string) {
 	return u.Hostname(), port
 }
 
-// wget downloads a file, as that of busybox.
+// wget downloads a file, like that of busybox.
 func wget(ctx context.Context, s *Shell, c *Command) int {
 	t := &transfer{method: http.MethodGet, header: http.Header{"User-Agent": {"Wget"}}, follow: true, timeout: 900 * time.Second}
 	spider := false
@@ -162,7 +162,7 @@ func wget(ctx context.Context, s *Shell, c *Command) int {
 	}
 	resp, data, err := t.do(ctx, s, c)
 	if errors.Is(err, errLimit) {
-		return 2 // the run ends, and says why
+		return 2 // the run ends with an error
 	}
 	if err != nil {
 		host, port := hostOf(t.url)
@@ -188,7 +188,7 @@ func wget(ctx context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// curl sends a request. Its exit codes are those of curl.
+// curl sends a request, with the exit codes of the real curl.
 func curl(ctx context.Context, s *Shell, c *Command) int {
 	t := &transfer{header: http.Header{"User-Agent": {"curl/8.14.1"}, "Accept": {"*/*"}}, out: "-"}
 	include := false
@@ -271,7 +271,7 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 	code := 0
 	for {
 		if resp, data, err = t.do(ctx, s, c); errors.Is(err, errLimit) {
-			return 2 // the run ends, and says why
+			return 2 // the run ends with an error
 		}
 		code = 0
 		host, port := hostOf(t.url)
@@ -325,7 +325,7 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// retries is what curl tries again, and how often.
+// retries has the options of curl for retries.
 type retries struct {
 	left            int
 	delay, backoff  time.Duration
@@ -333,7 +333,7 @@ type retries struct {
 	refused, errors bool
 }
 
-// problem returns why a transfer is tried again; empty: it is not.
+// problem returns the reason for a retry of a transfer; "": it is not retried.
 func (r *retries) problem(resp *http.Response, err error) string {
 	if errors.Is(err, errLimit) {
 		return ""
@@ -356,7 +356,7 @@ func (r *retries) problem(resp *http.Response, err error) string {
 	return ""
 }
 
-// next returns how long to wait for the next try, if there is one.
+// next returns the delay before the next try, and whether there is one.
 func (r *retries) next() (wait time.Duration, ok bool) {
 	r.backoff = min(max(2*r.backoff, time.Second), 10*time.Minute)
 	wait = r.backoff
@@ -370,7 +370,7 @@ func (r *retries) next() (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// counted returns a number with what it counts.
+// counted returns a number with its noun.
 func counted(n float64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -389,7 +389,7 @@ func (t *transfer) addHeader(line string) {
 	}
 }
 
-// seconds returns a number of seconds as a duration, and 0 for what is none.
+// seconds returns a number of seconds as a duration; 0 for another text.
 func seconds(text string) time.Duration {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || n > 1e9 {

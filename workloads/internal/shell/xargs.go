@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// fill returns words with a text in place of another one.
+// fill returns words with a text replaced by another.
 func fill(ctx context.Context, words []string, old, text string) ([]string, error) {
 	size := 0
 	for _, w := range words {
@@ -28,7 +28,7 @@ func fill(ctx context.Context, words []string, old, text string) ([]string, erro
 	return filled, nil
 }
 
-// runNamed runs the program that words name, and returns its exit code.
+// runNamed runs a command, and returns its exit code.
 func (s *Shell) runNamed(ctx context.Context, c *Command, words []string, in io.Reader) int {
 	if limitsOf(ctx).words(sizeOf(words)) != nil {
 		return failed
@@ -42,8 +42,8 @@ func (s *Shell) runNamed(ctx context.Context, c *Command, words []string, in io.
 	return p(ctx, &inner)
 }
 
-// xargs runs a command with the words of its input: -n with so many at once, -I with each line in place of a text, -0 for words that end with a zero byte, and -r not at all
-// without words.
+// xargs runs a command with the words of its input. -n limits the words of one run, -I runs the command for each line,
+// which replaces a text, -0 is for words that end with a zero byte, and with -r the command does not run without words.
 func xargs(ctx context.Context, s *Shell, c *Command) int {
 	most, replace, zero, none := 0, "", false, false
 	args := c.Args[1:]
@@ -120,7 +120,7 @@ func xargs(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// xargsWords reads the words of xargs, which quotes and backslashes hold together, or its lines.
+// xargsWords reads the words of xargs, which may have quotes and backslashes, or its lines.
 func xargsWords(ctx context.Context, in io.Reader, zero, byLine bool) (words []string, err error) {
 	l := limitsOf(ctx)
 	r := bufio.NewReader(in)

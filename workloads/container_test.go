@@ -500,7 +500,7 @@ func TestOnlyKnownImages(t *testing.T) {
 		if waiting := other.Status.ContainerStatuses[0].State.Waiting; waiting == nil || waiting.Reason != "ImagePullBackOff" || waiting.Message != message {
 			t.Errorf("the other image: %+v", other.Status.ContainerStatuses[0].State)
 		}
-		const want = "OnlyKnownImages: container c of pod default/other has the image other:1, for which there is neither an Image nor a Behavior"
+		const want = "OnlyKnownImages: container c of pod default/other has the unknown image other:1: give it an Image or a Behavior"
 		if err := w.Close(); err == nil || err.Error() != want {
 			t.Errorf("Close returns %v, want %s", err, want)
 		}

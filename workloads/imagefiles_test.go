@@ -180,7 +180,7 @@ containers: [{name: c, image: "site:1", volumeMounts: [{name: v, mountPath: /v}]
 				t.Errorf("the Pod with the volume %s is %s, want %s: %v", image, pod.Status.Phase, want, err)
 			}
 		}
-		const want = "OnlyKnownImages: a volume of pod default/other has the image other, for which there is neither an Image nor a Behavior"
+		const want = "OnlyKnownImages: a volume of pod default/other has the unknown image other: give it an Image or a Behavior"
 		if err := w.Close(); err == nil || err.Error() != want {
 			t.Errorf("Close returns %v, want %s", err, want)
 		}

@@ -128,7 +128,7 @@ func TestWhatIsNotRunIsSaid(t *testing.T) {
 		w.createPod("server", "containers: [{name: c, image: server}]")
 		w.pass(5 * time.Second)
 		const sentence = "the program of the image migrate is not run: the container completes with exit code 0. " +
-			"A function, a program of this machine or a behavior says what it does"
+			"Give it a function, a program of this machine or a behavior"
 		w.isLogged("a", "ProgramNotRun: fakecluster: "+sentence)
 		if len(said) != 1 || said[0] != "container c of pod default/a: "+sentence {
 			w.Errorf("it says %q", said)
@@ -193,7 +193,7 @@ data:
 		equal(w.T, "the log", w.log("file", corev1.PodLogOptions{}), "file: runs\n")
 		equal(w.T, "the end", w.endOf("unknown"), "Completed 0 after 1s")
 		w.isLogged("unknown", "ProgramNotRun: fakecluster: the program of the image busybox is not run: the container completes with exit code 0. "+
-			"A function, a program of this machine or a behavior says what it does")
+			"Give it a function, a program of this machine or a behavior")
 		w.patch("pods", "path", `{"metadata": {"finalizers": ["example.com/kept"]}}`)
 		if err := w.client.CoreV1().Pods("default").Delete(w.Context(), "path", metav1.DeleteOptions{}); err != nil {
 			w.Fatal(err)
@@ -226,7 +226,7 @@ containers: [{name: c, image: busybox, command: [sh, -c, "cat /opt/flannel; slee
 				t.Errorf("the log of %s is %q, %v, want %q", pod, log, err, want)
 			}
 		}
-		w.isLogged("flannel", "ProgramNotRun: fakecluster: the program of the image flannel is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does")
+		w.isLogged("flannel", "ProgramNotRun: fakecluster: the program of the image flannel is not run: the container completes with exit code 0. Give it a function, a program of this machine or a behavior")
 	}, workloads.Nodes(1), workloads.ImageFiles("plugins", fstest.MapFS{"flannel": {Data: []byte("a program\n")}}))
 }
 

@@ -2,11 +2,11 @@
 //
 //	agent -kubeconfig FILE [-config FILE]
 //
-// Module conformance runs it beside the real kube-apiserver, kube-controller-manager and kube-scheduler, in order to compare
-// what they do with a fakecluster. It prints "ready URL" when the nodes are registered and without the taint of new nodes, and ends with
-// SIGTERM. The user of the kubeconfig is an administrator who may impersonate the nodes.
+// Module conformance runs it with the real kube-apiserver, kube-controller-manager and kube-scheduler, to compare them
+// with a fakecluster. It prints "ready URL" when the nodes are registered and have lost the taint of new nodes, and ends
+// with SIGTERM. The user of the kubeconfig must be an administrator who may impersonate the nodes.
 //
-// At the URL the agent serves metrics.k8s.io, for which it creates an APIService, and what happens to nodes:
+// At the URL the agent serves metrics.k8s.io, for which it creates an APIService, and actions on nodes:
 //
 //	POST /nodes/NAME/heartbeats/stop or resume
 //	POST /nodes/NAME/pressure/CONDITION/on or off
@@ -106,7 +106,7 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	return nil
 }
 
-// read reads the nodes and behaviors of a file. Without a file these are the default ones.
+// read reads the nodes and behaviors of a file. Without a file it returns the default ones.
 func read(file string) ([]*corev1.Node, []living.Behavior, error) {
 	if file == "" {
 		return node.Nodes(living.DefaultNodes), nil, nil
@@ -134,7 +134,7 @@ func as(config *rest.Config, program string) *rest.Config {
 	return c
 }
 
-// permit gives the nodes the permissions that they have in a living cluster.
+// permit gives the nodes the same permissions as in a living cluster.
 func permit(ctx context.Context, client kubernetes.Interface) error {
 	_, err := client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},

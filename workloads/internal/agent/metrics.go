@@ -17,7 +17,7 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// server is the name of the service that the APIService points to, as in the manifests of metrics-server.
+// server is the name of the APIService's service, as in the manifests of metrics-server.
 const server = "metrics-server"
 
 // apiService is the name of the APIService.
@@ -29,8 +29,8 @@ const managedBy, us = "app.kubernetes.io/managed-by", "fakecluster-workloads"
 // apiServices is the resource of APIServices.
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// announceMetrics creates the APIService of metrics.k8s.io in the place of that of an agent before, and returns when the API server
-// reaches this one. The service that it points to is a name for this machine.
+// announceMetrics creates the APIService of metrics.k8s.io, replacing that of a former agent, and returns when the API
+// server reaches this agent. The APIService's service is a name for this machine.
 func announceMetrics(ctx context.Context, admin *rest.Config, address *net.TCPAddr) error {
 	client, objects, err := clients(admin)
 	if err != nil {
@@ -41,7 +41,7 @@ func announceMetrics(ctx context.Context, admin *rest.Config, address *net.TCPAd
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating the service of metrics: %w", err)
+		return fmt.Errorf("creating the service of the metrics server: %w", err)
 	}
 	if err := removeAPIService(ctx, objects); err != nil {
 		return err
@@ -51,7 +51,7 @@ func announceMetrics(ctx context.Context, admin *rest.Config, address *net.TCPAd
 	}
 	watched, err := objects.Resource(apiServices).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + apiService, TimeoutSeconds: new(int64(60))})
 	if err != nil {
-		return fmt.Errorf("watching the APIService of metrics: %w", err)
+		return fmt.Errorf("watching the APIService %s: %w", apiService, err)
 	}
 	defer watched.Stop()
 	for e := range watched.ResultChan() {
@@ -82,14 +82,14 @@ func clients(admin *rest.Config) (kubernetes.Interface, dynamic.Interface, error
 	return client, objects, err
 }
 
-// createAPIService creates the APIService, unless it exists. The handler has to be reachable at the port of the service.
+// createAPIService creates the APIService, unless it exists. The handler must be reachable at the port of the service.
 func createAPIService(ctx context.Context, client dynamic.Interface, port int64) error {
 	service := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiServices.GroupVersion().String(), "kind": "APIService",
 		"metadata": map[string]any{"name": apiService, "labels": map[string]any{"k8s-app": server, managedBy: us}},
 		"spec": map[string]any{
 			"group": v1beta1.SchemeGroupVersion.Group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
-			// The service has the certificate of the cluster that it runs in, which a fork does not need to share.
+			// The service has a certificate of its own cluster, which a fork may not trust.
 			"insecureSkipTLSVerify": true,
 			"service":               map[string]any{"namespace": metav1.NamespaceSystem, "name": server, "port": port},
 		},

@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
-// serve serves metrics.k8s.io and what happens to nodes, until the context ends. It returns the address.
+// serve serves metrics.k8s.io and the actions on nodes until the context ends. It returns the address.
 func serve(ctx context.Context, agent *node.Agent, programs *cri.Programs, shared informers.SharedInformerFactory) (*net.TCPAddr, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
 	if err != nil {
@@ -45,14 +45,14 @@ func serve(ctx context.Context, agent *node.Agent, programs *cri.Programs, share
 	happens(mux, agent, "pressure/{condition}/{on}", func(r *http.Request, n *node.Node) error {
 		return n.SetPressure(r.Context(), corev1.NodeConditionType(r.PathValue("condition")), r.PathValue("on") == "on")
 	})
-	// Clients that do not trust the certificate at first are no news.
+	// Do not log clients that do not trust the certificate at first.
 	server := &http.Server{Handler: mux, ErrorLog: log.New(io.Discard, "", 0)}
 	go server.Serve(listener)
 	context.AfterFunc(ctx, func() { server.Close() })
 	return listener.Addr().(*net.TCPAddr), nil
 }
 
-// happens serves something that happens to a node.
+// happens serves an action on a node.
 func happens(mux *http.ServeMux, agent *node.Agent, path string, do func(*http.Request, *node.Node) error) {
 	mux.HandleFunc("POST /nodes/{name}/"+path, func(w http.ResponseWriter, r *http.Request) {
 		n, err := agent.Node(r.PathValue("name"))

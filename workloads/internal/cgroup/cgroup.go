@@ -16,12 +16,12 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// Group is the control group of a container as its processes see it: the files of cgroup v2 in /sys/fs/cgroup, and what /proc has about
-// the first process. They follow the resources that the container has. The zero value has no files.
+// Group is the control group of a container as its processes see it: the files of cgroup v2 in /sys/fs/cgroup, and files
+// of /proc about the first process. They show the resources of the container. The zero value has no files.
 type Group struct {
 	mu    sync.Mutex
 	files map[string]files.File
-	tree  *files.Tree // nil: nobody has looked
+	tree  *files.Tree // nil: Mounts was not called
 }
 
 // The folders of the tree of a cgroup.
@@ -30,13 +30,13 @@ const (
 	processFolder = "process"
 )
 
-// Mounts returns the tree with the files, and where a container sees them.
+// Mounts returns the tree with the files, and their mounts in a container.
 func (g *Group) Mounts() (*files.Tree, []files.Mount) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tree == nil {
 		g.tree = files.NewTree()
-		_ = g.tree.Replace(g.files) // in memory nothing can fail
+		_ = g.tree.Replace(g.files) // it does not fail in memory
 	}
 	return g.tree, []files.Mount{
 		{Path: "/sys/fs/cgroup", Tree: g.tree, SubPath: groupFolder, ReadOnly: true},
@@ -45,7 +45,7 @@ func (g *Group) Mounts() (*files.Tree, []files.Mount) {
 	}
 }
 
-// Set makes the files those of a container that has resources, of a pod on a node with a capacity.
+// Set updates the files to the resources of a container of a pod on a node with a capacity.
 func (g *Group) Set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.ResourceRequirements, capacity corev1.ResourceList) error {
 	cpu, memory := limitOf(pod, resources, corev1.ResourceCPU), limitOf(pod, resources, corev1.ResourceMemory)
 	request, requested := resources.Requests[corev1.ResourceCPU]
@@ -78,7 +78,7 @@ func (g *Group) Set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.R
 	return g.tree.Replace(found)
 }
 
-// limitOf returns the limit of a container, which is that of the pod if it has none of its own.
+// limitOf returns the limit of a container: its own, or else that of the pod.
 func limitOf(pod *corev1.Pod, resources *corev1.ResourceRequirements, name corev1.ResourceName) resource.Quantity {
 	limit := resources.Limits[name]
 	if limit.IsZero() && utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources) && resourcehelper.IsPodLevelResourcesSet(pod) {
@@ -87,7 +87,7 @@ func limitOf(pod *corev1.Pod, resources *corev1.ResourceRequirements, name corev
 	return limit
 }
 
-// quota returns how many microseconds of each 100 milliseconds a container may run.
+// quota returns cpu.max: the microseconds of each 100 milliseconds that a container may run, and the period.
 func quota(milliCPU int64) string {
 	const period, least = 100_000, 1_000
 	if milliCPU == 0 {
@@ -96,13 +96,13 @@ func quota(milliCPU int64) string {
 	return fmt.Sprintf("%d %d", max(milliCPU*period/1000, least), period)
 }
 
-// shares returns the CPU shares of cgroup v1, which a kubelet hands to the container runtime.
+// shares returns the CPU shares of cgroup v1, which a kubelet passes to the container runtime.
 func shares(milliCPU int64) uint64 {
 	const least, most = 2, 262_144
 	return uint64(min(max(milliCPU*1024/1000, least), most))
 }
 
-// weight returns the weight of cgroup v2 that runc makes of shares: 2, 1024 and 262144 become 1, 100 and 10000.
+// weight converts shares to the weight of cgroup v2, as runc does: 2, 1024 and 262144 become 1, 100 and 10000.
 func weight(shares uint64) uint64 {
 	switch {
 	case shares <= 2:
@@ -114,7 +114,7 @@ func weight(shares uint64) uint64 {
 	return uint64(math.Ceil(math.Pow(10, (l*l+125*l)/612-7.0/34)))
 }
 
-// processors returns the list of n processors, as /proc has it.
+// processors returns the list of n processors, as in /proc.
 func processors(n int64) string {
 	if n <= 1 {
 		return "0"

@@ -1,3 +1,3 @@
-// Package cgroup has the control group of a container as its processes see it: the files of cgroup v2 and of /proc that follow from the
-// container's resources.
+// Package cgroup has the control group of a container as its processes see it: the files of cgroup v2 and of /proc that
+// show the container's resources.
 package cgroup

@@ -154,6 +154,6 @@ func TestAnUnknownImageIsRefused(t *testing.T) {
 		}
 	}
 	compare.Equal(t, "the reports", reports, []string{
-		"OnlyKnownImages: container c of pod shop/web has the image web:1, for which there is neither an Image nor a Behavior",
+		"OnlyKnownImages: container c of pod shop/web has the unknown image web:1: give it an Image or a Behavior",
 	})
 }

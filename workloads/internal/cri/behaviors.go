@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// behaviors are the behaviors of Programs, and which of them have applied.
+// behaviors are the behaviors of Programs. used marks those that have applied.
 type behaviors struct {
 	list     []Behavior
 	services func(*corev1.Pod) []string
@@ -27,7 +27,7 @@ func newBehaviors(list []Behavior, services func(*corev1.Pod) []string) (*behavi
 	return &behaviors{list: slices.Clone(list), services: services, used: make([]bool, len(list))}, errors.Join(errs...)
 }
 
-// behaviorOf returns the behavior that applies to a container, and nil if none does.
+// behaviorOf returns the behavior that applies to a container; nil: none does.
 func (b *behaviors) behaviorOf(pod *corev1.Pod, spec *corev1.Container) *Behavior {
 	for i := range b.list {
 		if b.list[i].Matches(pod, spec, b.services) {

@@ -10,15 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// command is what the agent can read from the command line of a container without running it.
+// command is the effect of a container's command line that the agent can determine without running it.
 type command struct {
 	forever bool // it does not exit by itself
 	runTime time.Duration
 	code    int32
 }
 
-// parseCommand understands true, false, "exit n", "sleep n", and shell scripts that consist of them and of echo.
-// It returns false for everything else.
+// parseCommand parses true, false, "exit n", "sleep n", and shell scripts that consist of them and of echo. It returns
+// false for any other command.
 func parseCommand(container *corev1.Container) (command, bool) {
 	words := append(append([]string(nil), container.Command...), container.Args...)
 	if len(words) == 0 {
@@ -37,7 +37,7 @@ func parseCommand(container *corev1.Container) (command, bool) {
 	return c, ok
 }
 
-// parseScript reads commands that are separated by line ends, ";", "&&" and "||".
+// parseScript parses commands that are separated by newlines, ";", "&&" and "||".
 func parseScript(script string) (command, bool) {
 	var expanded command
 	for _, loop := range []string{"while true", "while :", "while sleep"} {
@@ -80,10 +80,10 @@ func parseScript(script string) (command, bool) {
 	return expanded, true
 }
 
-// longest is the time from which a sleep does not end: a time.Duration holds three times as much.
+// longest is the duration from which a sleep counts as infinite. A time.Duration holds three times as much.
 const longest = 100 * 365 * 24 * time.Hour
 
-// parseSimple reads one command. exits says that a script ends with it.
+// parseSimple parses one command. exits: it ends the script.
 func parseSimple(words []string) (c command, exits, ok bool) {
 	switch path.Base(words[0]) {
 	case "true", ":":

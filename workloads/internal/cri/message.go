@@ -8,14 +8,14 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// The limits of termination messages that are the end of a log.
+// The limits of termination messages from logs.
 const (
 	logMessageBytes = 2048
 	logMessageLines = 80
 )
 
-// MessageOfLog returns the end of the log of a container that has failed and has left no termination message, if its policy is
-// FallbackToLogsOnError.
+// MessageOfLog returns the termination message of a container that has written none: the end of the log if it has failed
+// and its policy is FallbackToLogsOnError.
 func MessageOfLog(spec *corev1.Container, log *stdio.Log, code int32) string {
 	if code == 0 || spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		return ""

@@ -12,10 +12,10 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 )
 
-// defaultRunTime is how long a container runs that completes without a behavior or command that says more.
+// defaultRunTime is the run time of a container that completes, if neither a behavior nor its command determines it.
 const defaultRunTime = time.Second
 
-// Plan is what one start of a container will do: its behavior with all random choices made.
+// Plan is the plan of one start of a container: its behavior with all random choices made.
 type Plan struct {
 	PullDelay, StartDelay time.Duration
 	PullError, StartError string
@@ -35,7 +35,7 @@ type Plan struct {
 	log              string
 }
 
-// planFor makes the plan for a start. The same arguments lead to the same plan.
+// planFor returns the plan of a start. The same arguments give the same plan.
 func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Container, kind ContainerKind, attempt int) Plan {
 	vary := seeded.Durations{Seed: seed, Key: pod.Namespace + "/" + pod.Name + "/" + container.Name + "/" + strconv.Itoa(attempt)}
 	if b == nil {
@@ -96,8 +96,9 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 // died is the exit code of a process that SIGTERM has ended: 128 and the number of the signal.
 const died = 143
 
-// setTermination sets what SIGTERM does. A known command does not handle it: as the first process of its PID namespace it is not ended
-// by it. Of an unknown program nothing is known: a server is taken to shut down, and what runs to completion to die.
+// setTermination sets the effect of SIGTERM. A known command ignores it, because the first process of a PID namespace
+// does unless it handles the signal. Of unknown programs, servers are assumed to shut down, and programs that run to
+// completion to die.
 func (p *Plan) setTermination(b *Behavior, pod *corev1.Pod, container *corev1.Container, kind ContainerKind, known bool) {
 	completes := kind == Init || kind == Main && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways && !pauses(container)
 	switch shared := pod.Spec.HostPID || ptr.Deref(pod.Spec.ShareProcessNamespace, false); {
@@ -118,7 +119,7 @@ func reasonOf(code int32) string {
 	return "Error"
 }
 
-// pauses reports whether the image is the one that does nothing until it is stopped.
+// pauses reports whether the image is pause, which does nothing until it is stopped.
 func pauses(container *corev1.Container) bool {
 	image := living.Repository(container.Image)
 	return image[strings.LastIndexByte(image, '/')+1:] == "pause"

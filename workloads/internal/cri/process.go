@@ -36,26 +36,26 @@ type Container struct {
 	Command, Args []string
 	// Environment has "NAME=value" for each variable, in the order of the names.
 	Environment []string
-	// Files are what the container sees.
+	// Files are the files of the container.
 	Files *files.Root
 	// Look returns the files of a container that starts without them.
 	Look func(context.Context) (*files.Root, error)
-	// Hostname is the name of the pod as a host, and IP its address.
+	// Hostname is the hostname of the pod, and IP its address.
 	Hostname, IP string
-	// Host is the pod on the network. It is nil if the nodes have no network.
+	// Host is the pod on the network; nil: the nodes have no network.
 	Host *network.Host
-	// Log takes what the container writes to its standard streams. It ends when the container has exited.
+	// Log takes the output of the container. It ends when the container has exited.
 	Log *stdio.Log
-	// Stdin is what the container reads from its standard input. It ends when the container has exited. nil: it is empty.
+	// Stdin is the standard input of the container; nil: it is empty. It ends when the container has exited.
 	Stdin *stdio.Input
 	// StartedAt is the time of the start. It is in the past if the agent takes over a container that already runs.
 	StartedAt time.Time
-	// Changed makes the agent look at the process. A process calls it when it exits or changes without a signal at a
-	// time that Next did not announce. It is safe for concurrent use.
+	// Changed makes the agent check the process. A process calls it when it exits or changes without a signal at a time
+	// that Next has not announced. It is safe for concurrent use.
 	Changed func()
 }
 
-// ContainerKind is the list of the pod's spec that a container is in.
+// ContainerKind is the kind of a container, which depends on the list of the pod's spec that has it.
 type ContainerKind int
 
 // The kinds of containers. A sidecar is an init container with the restart policy Always.
@@ -66,27 +66,27 @@ const (
 	Ephemeral
 )
 
-// Process is a running container. The agent calls its methods with the present time, from one goroutine.
+// Process is a running container. The agent calls its methods with the current time, from one goroutine.
 type Process interface {
-	// Exit returns how the process has ended, and nil while it runs.
+	// Exit returns the exit of the process; nil: it runs.
 	Exit(now time.Time) *Exit
-	// Probe runs a probe, and returns its output if it fails, or why it cannot be run. If that takes time, the result is Pending, and the process
-	// calls Changed when it is there.
+	// Probe runs a probe. If it fails or cannot be run, output has the reason. If the probe takes time, the result is
+	// Pending, and the process calls Changed at its end.
 	Probe(kind ProbeKind, now time.Time) (result ProbeResult, output string)
-	// Next returns the next time at which the process exits or answers a probe differently by itself. The zero time
-	// means that this does not happen before a signal or a call of Changed.
+	// Next returns the next time at which the process exits or the result of a probe changes by itself; zero: not before
+	// a signal or a call of Changed.
 	Next(now time.Time) time.Time
-	// Steady reports whether Next announces each change of the result of a probe. If not, probes run in every period.
+	// Steady reports whether Next announces each change of a probe's result. If not, probes run in every period.
 	Steady() bool
-	// Exec runs a program in the container, on the goroutine of the caller; it is safe for concurrent use. An error is that the
-	// program does not exist.
+	// Exec runs a program in the container, on the goroutine of the caller; it is safe for concurrent use. It returns an
+	// error if the program does not exist.
 	Exec(ctx context.Context, command []string, s stdio.Streams) (code int, err error)
 	// Terminate sends SIGTERM, and Kill sends SIGKILL.
 	Terminate(now time.Time)
 	Kill(now time.Time)
 }
 
-// Exit is how a process has ended.
+// Exit is the exit of a process.
 type Exit struct {
 	At      time.Time
 	Code    int32
@@ -102,8 +102,8 @@ const (
 	Failure ProbeResult = iota
 	Success
 	Pending
-	Unrunnable // such as a program that does not exist; a kubelet ignores that
-	Warning    // it has succeeded, and the output says why that may be a mistake
+	Unrunnable // for example the program does not exist; a kubelet ignores the result
+	Warning    // success with a warning in the output
 )
 
 // resultOf returns Success or Failure.
@@ -125,7 +125,7 @@ const (
 	Kinds
 )
 
-// String returns the word that events of the kubelet begin with.
+// String returns the kind as the kubelet's Events begin with it.
 func (k ProbeKind) String() string {
 	return [...]string{"Readiness", "Liveness", "Startup"}[k]
 }
@@ -135,7 +135,8 @@ func ProbeOf(spec *corev1.Container, kind ProbeKind) *corev1.Probe {
 	return [...]*corev1.Probe{Readiness: spec.ReadinessProbe, Liveness: spec.LivenessProbe, Startup: spec.StartupProbe}[kind]
 }
 
-// checkPort returns why a kubelet cannot run a probe: the container does not have the port that it names.
+// checkPort returns an error if the container does not have the port that a probe names, so that a kubelet cannot run
+// the probe.
 func checkPort(spec *corev1.Probe, container *corev1.Container) (err error) {
 	switch {
 	case spec == nil:
@@ -147,7 +148,7 @@ func checkPort(spec *corev1.Probe, container *corev1.Container) (err error) {
 	return err
 }
 
-// KindOf returns the list of the spec that a container is in.
+// KindOf returns the kind of a container of a pod.
 func KindOf(pod *corev1.Pod, name string) ContainerKind {
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; c.Name == name {
@@ -165,7 +166,8 @@ func KindOf(pod *corev1.Pod, name string) ContainerKind {
 	return Main
 }
 
-// ExecError returns the error of a container runtime for a program that it cannot run in a container, by the container's identifier.
+// ExecError returns the error of a container runtime for a program that it cannot run in the container with the
+// identifier.
 func ExecError(id string, err error) error {
 	return fmt.Errorf("rpc error: code = Unknown desc = failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %w: unknown",
 		id, err)

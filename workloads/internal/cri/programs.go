@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
-// Behavior is what the containers of some pods do.
+// Behavior simulates the programs of some containers.
 type Behavior = living.Behavior
 
 // ImageFiles are the files of an image.
@@ -27,32 +27,35 @@ type ImageFiles struct {
 	Files *files.Tree
 }
 
-// Config is what New needs. The zero value has all containers follow what can be read from their commands.
+// Config configures New. With the zero value all containers follow their command lines.
 type Config struct {
-	// Behaviors say what containers do. The first one that matches a container applies to it.
+	// Behaviors are the behaviors of containers. The first one that matches a container applies to it.
 	Behaviors []Behavior
-	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
+	// Runtimes start containers. The first one that has the image does. Default: none.
 	Runtimes []Runtime
-	// BuiltIn starts containers of images that are known, unless a runtime has them or a behavior says what they do. nil: there are none.
+	// BuiltIn starts containers of built-in images, unless a runtime has the image or a behavior applies; nil: there are
+	// no built-in images.
 	BuiltIn Runtime
-	// Script starts containers whose command the built-in shell knows, unless a runtime has their image or a behavior says what they do. nil: they
-	// follow what can be read from the command.
+	// Script starts containers whose command the built-in shell knows, unless a runtime has the image or a behavior
+	// applies; nil: they follow their command lines.
 	Script func(Container) Process
-	// Notice gets sentences for the user: that the program of an image is not run. nil: they are dropped.
+	// Notice gets sentences for the user about images whose program is not run; nil: they are dropped.
 	Notice func(string)
-	// Files are those of images, by patterns as those of behaviors. The first one that matches applies.
+	// Files are the files of images. The first pattern that matches applies.
 	Files []ImageFiles
-	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
+	// OnlyKnownImages: the pull of an image fails that neither a runtime nor Files have and no behavior names.
 	OnlyKnownImages bool
-	// Report is called with an image that OnlyKnownImages refuses, once for each. It may be called by several goroutines. nil: they are dropped.
+	// Report is called once for each image that OnlyKnownImages rejects; nil: it is not called. It may be called
+	// concurrently.
 	Report func(error)
-	// Services finds the Services that select a pod, for behaviors that select by Service. nil: there are none.
+	// Services has the Services, for behaviors that select by Service; nil: there are none.
 	Services corelisters.ServiceLister
 	// Seed determines all random delays.
 	Seed uint64
 }
 
-// Programs decides what runs in the containers of a living cluster, and starts it. Its methods are safe for concurrent use.
+// Programs decides which programs run in the containers of a living cluster, and starts them. Its methods are safe for
+// concurrent use.
 type Programs struct {
 	config    Config
 	behaviors *behaviors
@@ -62,7 +65,7 @@ type Programs struct {
 	noticed  map[string]bool // images whose program is not run
 }
 
-// New returns the programs of a cluster, and an error that names all behaviors that are impossible.
+// New returns the programs of a cluster, or an error with all invalid behaviors.
 func New(config Config) (*Programs, error) {
 	p := &Programs{config: config, reported: map[string]bool{}, noticed: map[string]bool{}}
 	var err error
@@ -96,7 +99,7 @@ func (p *Programs) Start(c Container) Process {
 	return startSimulated(p.Plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
 }
 
-// Plan makes the plan for a start of a container.
+// Plan returns the plan of a start of a container.
 func (p *Programs) Plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) Plan {
 	b := p.behaviors.behaviorOf(pod, spec)
 	made := planFor(p.config.Seed, b, pod, spec, kind, attempt)
@@ -108,8 +111,8 @@ func (p *Programs) Plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerK
 	return made
 }
 
-// NotRun returns a sentence for the user about a container that has started, if the program of its image is not run, and that makes a difference:
-// the container is to complete. It is empty otherwise, and after the first time for an image.
+// NotRun returns a sentence for the user about a started container if the program of its image is not run and the
+// container is to complete. It returns "" otherwise, and after the first time for an image.
 func (p *Programs) NotRun(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, started Process) string {
 	completes := kind == Init || kind == Main && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
 	_, isSimulated := started.(*simulated)
@@ -122,10 +125,10 @@ func (p *Programs) NotRun(pod *corev1.Pod, spec *corev1.Container, kind Containe
 		return ""
 	}
 	p.noticed[spec.Image] = true
-	return fmt.Sprintf("the program of the image %s is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does", spec.Image)
+	return fmt.Sprintf("the program of the image %s is not run: the container completes with exit code 0. Give it a function, a program of this machine or a behavior", spec.Image)
 }
 
-// Notice hands a sentence to the user.
+// Notice passes a sentence to the user.
 func (p *Programs) Notice(sentence string) {
 	if p.config.Notice != nil {
 		p.config.Notice(sentence)
@@ -143,12 +146,12 @@ func (p *Programs) unknown(pod *corev1.Pod, spec *corev1.Container) {
 		if spec.Name == "" {
 			subject = "a volume"
 		}
-		p.config.Report(fmt.Errorf("OnlyKnownImages: %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
+		p.config.Report(fmt.Errorf("OnlyKnownImages: %s of pod %s/%s has the unknown image %s: give it an Image or a Behavior",
 			subject, pod.Namespace, pod.Name, spec.Image))
 	}
 }
 
-// HasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
+// HasCode reports whether a container runs code: its image has a function or a program, or its command is known.
 func (p *Programs) HasCode(pod *corev1.Pod, spec *corev1.Container) bool {
 	return p.HasFunction(spec) || p.isBuiltIn(pod, spec) || p.runsScript(pod, spec, unmounted(pod, spec, p.imageFiles(spec.Image) != nil))
 }
@@ -166,13 +169,13 @@ func (p *Programs) isBuiltIn(pod *corev1.Pod, spec *corev1.Container) bool {
 	return p.config.BuiltIn != nil && p.config.BuiltIn.Has(spec.Image) && !p.isDecided(pod, spec)
 }
 
-// isDecided reports whether a behavior says what a container does.
+// isDecided reports whether a behavior determines the program of a container.
 func (p *Programs) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
 	b := p.behaviors.behaviorOf(pod, spec)
 	return b != nil && b.Decides()
 }
 
-// AllowsAdmission reports whether a behavior has the webhooks allow everything that a pod is to serve.
+// AllowsAdmission reports whether, by a behavior, the webhooks that a pod should serve allow everything.
 func (p *Programs) AllowsAdmission(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
 		b := p.behaviors.behaviorOf(pod, &spec)
@@ -180,7 +183,7 @@ func (p *Programs) AllowsAdmission(pod *corev1.Pod) bool {
 	})
 }
 
-// RunsProgram reports whether something of a pod is run.
+// RunsProgram reports whether a container of a pod runs code.
 func (p *Programs) RunsProgram(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool { return p.HasCode(pod, &spec) })
 }
@@ -190,7 +193,7 @@ func (p *Programs) servicesOf(pod *corev1.Pod) []string {
 	if p.config.Services == nil {
 		return nil
 	}
-	services, _ := p.config.Services.Services(pod.Namespace).List(labels.Everything()) // of a cache, which does not fail
+	services, _ := p.config.Services.Services(pod.Namespace).List(labels.Everything()) // a lister returns no error
 	var names []string
 	for _, s := range services {
 		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
@@ -200,8 +203,8 @@ func (p *Programs) servicesOf(pod *corev1.Pod) []string {
 	return names
 }
 
-// unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
-// is known. So does what the image has, if it has files. Whether that is so is seen when the container starts.
+// unmounted returns the files of a container whose volumes are not mounted yet. It assumes that every file of a volume
+// that may have scripts, or of an image with files, is a known script. The start of the container checks it.
 func unmounted(pod *corev1.Pod, spec *corev1.Container, hasImage bool) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		for _, m := range spec.VolumeMounts {
@@ -226,7 +229,7 @@ func (p *Programs) HasFunction(spec *corev1.Container) bool {
 	return slices.ContainsFunc(p.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
 }
 
-// imageFiles returns the files of an image, or nil if it has none.
+// imageFiles returns the files of an image; nil: it has none.
 func (p *Programs) imageFiles(image string) *files.Tree {
 	for _, f := range p.config.Files {
 		if living.MatchesImage(f.Image, image) {
@@ -244,8 +247,8 @@ func (p *Programs) FilesOf(image string) *files.Tree {
 	return files.NewTree()
 }
 
-// Usage returns what the running containers of a pod use, by the names of the containers. A container without a
-// behavior uses nothing.
+// Usage returns the use of resources by the running containers of a pod, by their names. A container without a behavior
+// uses nothing.
 func (p *Programs) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 	usage := map[string]corev1.ResourceList{}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {

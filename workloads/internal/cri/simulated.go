@@ -16,18 +16,19 @@ import (
 type simulated struct {
 	Plan
 	startedAt time.Time
-	signal    *Exit // how the process ends after a signal
+	signal    *Exit // the exit after a signal
 	container Container
 }
 
 func startSimulated(p Plan, c Container) *simulated {
 	if p.log != "" {
-		_, _ = io.WriteString(c.Log.Writer(stdio.Stdout), strings.TrimSuffix(p.log, "\n")+"\n") // it does not fail
+		_, _ = io.WriteString(c.Log.Writer(stdio.Stdout), strings.TrimSuffix(p.log, "\n")+"\n") // a log returns no error
 	}
 	return &simulated{Plan: p, startedAt: c.StartedAt, container: c}
 }
 
-// Exec implements Process. There are the programs of package shell, over the files of the container. The image that does nothing has no programs.
+// Exec implements Process. It runs the programs of package shell on the files of the container. The image pause has no
+// programs.
 func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.Streams) (int, error) {
 	if len(command) == 0 {
 		return 0, errors.New("the command is empty")
@@ -58,7 +59,7 @@ func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.St
 	if streams.Stdin == nil {
 		run()
 	} else {
-		go run() // a read of the input ends with the connection of the client, which the caller closes
+		go run() // a pending read of the input ends when the caller closes the client's connection
 	}
 	select {
 	case r := <-ended:

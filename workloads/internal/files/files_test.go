@@ -178,7 +178,7 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 	if _, err := root.ReadFile("/none"); err == nil || err.Error() != want {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := root.Folder("/tmp"); err == nil || err.Error() != "folder /tmp: no volume is mounted there" {
+	if _, err := root.Folder("/tmp"); err == nil || err.Error() != "folder /tmp: no volume is mounted at the path" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -1,3 +1,4 @@
-// Package image has what a node knows about images: their names as container runtimes report them, the users and entrypoints of well-known
-// ones, and which images are on the node. No image is pulled, so digests and sizes follow from the names.
+// Package image has the images of a node: their names as container runtimes report them, the users and entrypoints of
+// well-known images, and the store of images on a node. No image is really pulled, so digests and sizes are computed
+// from the names.
 package image

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
-// rootImages are images that have no other user than root. The user of another image is not known: it may be any.
+// rootImages are images whose user is known to be root.
 var rootImages = sets.New(
 	"alpine", "amazonlinux", "bash", "busybox", "caddy", "centos", "debian", "docker", "eclipse-temurin", "fedora", "golang", "httpd", "mariadb", "mongo", "mysql",
 	"nginx", "node", "openjdk", "perl", "php", "postgres", "python", "rabbitmq", "redis", "registry", "ruby", "rust", "traefik", "ubuntu", "wordpress",
@@ -23,10 +23,10 @@ var rootImages = sets.New(
 // User is the user of an image.
 type User struct {
 	files.Owner
-	Name string // in place of its number: a kubelet cannot see whether it is root
+	Name string // for an image with a user name, of which a kubelet cannot tell whether it is root
 }
 
-// imageUsers are the users of images that are known to have another one than root.
+// imageUsers are the users of images that are known not to be root.
 var imageUsers = map[string]User{
 	"curlimages/curl": {files.Owner{User: 100, Group: 101}, "curl_user"}, "quay.io/curl/curl": {files.Owner{User: 100, Group: 101}, "curl_user"},
 	"prom/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"}, "quay.io/prometheus/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"},
@@ -34,10 +34,10 @@ var imageUsers = map[string]User{
 	"registry.k8s.io/e2e-test-images/nonroot": {Owner: files.Owner{User: 1234}},
 }
 
-// entrypoints are programs that images run if the container has no command, and that the built-in shell has.
+// entrypoints are the entrypoints of images that are programs of the built-in shell.
 var entrypoints = map[string]string{"curlimages/curl": "curl", "quay.io/curl/curl": "curl", "appropriate/curl": "curl"}
 
-// nameOfImage returns the name of an image as docker shows it, and its tag. Both are empty if the image has no valid name.
+// nameOfImage returns the name of an image in docker's short form, and its tag. Both are empty if the name is invalid.
 func nameOfImage(image string) (name, tag string) {
 	named, err := reference.ParseDockerRef(image)
 	if err != nil {
@@ -49,7 +49,7 @@ func nameOfImage(image string) (name, tag string) {
 	return reference.FamiliarName(named), tag
 }
 
-// UserOf returns the user of an image, which is root if it is not known.
+// UserOf returns the user of an image, or root if it is unknown.
 func UserOf(image string) User {
 	name, tag := nameOfImage(image)
 	if strings.HasPrefix(name, "gcr.io/distroless/") && strings.HasSuffix(tag, "nonroot") {
@@ -64,8 +64,8 @@ func RunsAsRoot(image string) bool {
 	return rootImages.Has(name)
 }
 
-// Command returns the command of a container: its own, or that of an image whose entrypoint is known. As with the entrypoint of curl's images, arguments
-// that are a command replace it.
+// Command returns the command of a container: its own, or the known entrypoint of its image. As with the entrypoint of
+// curl's images, arguments that begin with a program replace it.
 func Command(spec *corev1.Container) []string {
 	if len(spec.Command) > 0 {
 		return spec.Command

@@ -30,14 +30,14 @@ func Ref(image string) string {
 	return reference.TrimNamed(named).String() + "@sha256:" + seeded.Digest(named.String())
 }
 
-// Size returns a size from 10 to 138 MB that follows from the name.
+// Size returns a size from 10 to 138 MB, computed from the name.
 func Size(image string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(familiar(image)))
 	return 10_000_000 + int(h.Sum32()>>5)
 }
 
-// familiar returns an image in the way in which most people write it: without the registry and the tag that are meant if nothing is written.
+// familiar returns an image in docker's short form: without the default registry and tag.
 func familiar(image string) string {
 	named, err := reference.ParseDockerRef(image)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// ReportPeriod is how often a kubelet asks the container runtime for the images that it reports.
+	// ReportPeriod is the interval at which a kubelet asks the container runtime for its images.
 	ReportPeriod = 30 * time.Second
-	// maxImages is how many a kubelet reports by default, the largest ones.
+	// maxImages is the maximum of images that a kubelet reports by default, the largest first.
 	maxImages = 50
-	// maxNames is how many names it reports of each.
+	// maxNames is the maximum of names that it reports for each.
 	maxNames = 5
 )
 
@@ -24,10 +24,10 @@ const (
 type Store struct {
 	mu       sync.Mutex
 	byName   map[string]*corev1.ContainerImage // by each name, with registry and tag
-	reported []corev1.ContainerImage           // does not change
+	reported []corev1.ContainerImage           // immutable
 }
 
-// NewStore returns the images that a node has at first.
+// NewStore returns the initial images of a node.
 func NewStore(given []corev1.ContainerImage) *Store {
 	i := &Store{byName: map[string]*corev1.ContainerImage{}}
 	i.TakeOver(given)
@@ -35,7 +35,7 @@ func NewStore(given []corev1.ContainerImage) *Store {
 	return i
 }
 
-// TakeOver adds images that an agent before has reported.
+// TakeOver adds images that a former agent has reported.
 func (i *Store) TakeOver(given []corev1.ContainerImage) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -53,7 +53,7 @@ func (i *Store) Has(name string) bool {
 	return i.byName[Name(name)] != nil
 }
 
-// Add adds an image that was pulled, or that a container has.
+// Add adds an image that was pulled or that a container uses.
 func (i *Store) Add(name string) {
 	full, digested := Name(name), Ref(name)
 	i.mu.Lock()
@@ -70,7 +70,7 @@ func (i *Store) Add(name string) {
 	}
 }
 
-// Report takes over the images into what the node reports, and reports whether that has changed.
+// Report updates the images that the node reports, and reports whether they have changed.
 func (i *Store) Report() (changed bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -94,7 +94,7 @@ func (i *Store) Report() (changed bool) {
 	return changed
 }
 
-// Status returns the images as the status of the node has them.
+// Status returns the images in the status of the node.
 func (i *Store) Status() []corev1.ContainerImage {
 	i.mu.Lock()
 	defer i.mu.Unlock()

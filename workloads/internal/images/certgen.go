@@ -47,8 +47,8 @@ type certgenFlags struct {
 	level, format, config string
 }
 
-// certgen runs "kube-webhook-certgen create", which makes a Secret with a certificate unless there is one, and "patch", which writes its authority into the
-// configurations of webhooks and an APIService.
+// certgen runs "kube-webhook-certgen create", which creates a Secret with a certificate unless it exists, and "patch",
+// which writes its authority into the configurations of webhooks and an APIService.
 func certgen(ctx context.Context, c *container.Container) error {
 	f := certgenFlags{}
 	flags := pflag.NewFlagSet("kube-webhook-certgen", pflag.ContinueOnError)
@@ -99,7 +99,7 @@ func certgen(ctx context.Context, c *container.Container) error {
 	}
 }
 
-// usageError is a mistake in the arguments, worded as the program words it.
+// usageError is an error in the arguments, with the program's text.
 type usageError string
 
 func (e usageError) Error() string { return "Error: " + string(e) }
@@ -114,7 +114,7 @@ func log(c *container.Container, format string, args ...any) {
 	fmt.Fprintf(c.Stdout, "%s\n", line)
 }
 
-// authority returns the authority in the Secret, and nil if there is no Secret.
+// authority returns the authority in the Secret; nil: there is no Secret.
 func (f *certgenFlags) authority(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
 	secret, err := client.CoreV1().Secrets(f.namespace).Get(ctx, f.secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -130,7 +130,7 @@ func (f *certgenFlags) authority(ctx context.Context, client kubernetes.Interfac
 	return ca, nil
 }
 
-// create makes the Secret.
+// create creates the Secret.
 func (f *certgenFlags) create(ctx context.Context, c *container.Container, client kubernetes.Interface) error {
 	if len(f.hosts) == 0 {
 		return usageError(`required flag(s) "host" not set`)
@@ -157,7 +157,7 @@ func (f *certgenFlags) create(ctx context.Context, c *container.Container, clien
 	return nil
 }
 
-// patch writes the authority where the API server reads it.
+// patch writes the authority into the webhook configurations and the APIService.
 func (f *certgenFlags) patch(ctx context.Context, c *container.Container, client kubernetes.Interface) error {
 	policy := admissionregistrationv1.FailurePolicyType(f.failurePolicy)
 	switch {
@@ -214,11 +214,12 @@ func (f *certgenFlags) patch(ctx context.Context, c *container.Container, client
 	return nil
 }
 
-// patchAPIService writes an authority into an APIService, whose clientset would be linked for this alone.
+// patchAPIService writes an authority into an APIService. It does without a clientset, which would be linked only for
+// this.
 func patchAPIService(ctx context.Context, client rest.Interface, name string, ca []byte) error {
 	path := "/apis/apiregistration.k8s.io/v1/apiservices/" + name
 	found := client.Get().AbsPath(path).Do(ctx)
-	if err := found.Error(); err != nil { // Raw does not have what the server says
+	if err := found.Error(); err != nil { // Raw does not return the server's Status
 		return err
 	}
 	data, err := found.Raw()
@@ -231,7 +232,7 @@ func patchAPIService(ctx context.Context, client rest.Interface, name string, ca
 	}
 	spec, _ := object["spec"].(map[string]any)
 	if spec == nil {
-		return errors.New("it does not have a specification")
+		return errors.New("it has no spec")
 	}
 	spec["caBundle"] = ca
 	delete(spec, "insecureSkipTLSVerify")
@@ -241,10 +242,10 @@ func patchAPIService(ctx context.Context, client rest.Interface, name string, ca
 	return client.Put().AbsPath(path).SetHeader("Content-Type", "application/json").Body(data).Do(ctx).Error()
 }
 
-// lifetime is how long the certificates are valid: a century.
+// lifetime is the lifetime of the certificates: a century, as of the real program.
 const lifetime = 100 * 365 * 24 * time.Hour
 
-// newCertificates returns an authority, and a certificate of it for hosts with its key, as PEM.
+// newCertificates returns an authority, and a certificate for hosts that it has signed with the key, as PEM.
 func newCertificates(hosts []string) (ca, certificate, key []byte, err error) {
 	now := time.Now()
 	root := &x509.Certificate{

@@ -26,15 +26,15 @@ const (
 //go:embed addons.yaml
 var addons string
 
-// Cluster is what the objects of kubeadm say about a cluster.
+// Cluster has the properties of a cluster that kubeadm's objects contain.
 type Cluster struct {
 	Node     string // of the control plane, the first one
 	DNS      string // the address of the DNS
 	Services string // the range of the addresses of Services
 }
 
-// Install creates CoreDNS and kube-proxy, once in the life of a cluster: the ConfigMap kubeadm-config says that it has been done. What is there
-// already is left alone.
+// Install creates CoreDNS and kube-proxy, once in the life of a cluster: it does nothing if the ConfigMap kubeadm-config
+// exists. It keeps existing objects.
 func Install(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, cluster Cluster) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceSystem).Get(ctx, "kubeadm-config", metav1.GetOptions{})
 	if err == nil || !apierrors.IsNotFound(err) {
@@ -77,7 +77,7 @@ func (c Cluster) objects() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// sign gives the configuration of a component the annotation by which kubeadm finds that nobody has changed it.
+// sign adds the annotation by which kubeadm detects whether the configuration of a component was changed.
 func sign(object *unstructured.Unstructured) {
 	data, _, _ := unstructured.NestedStringMap(object.Object, "data") // it is text in addons.yaml
 	sum := sha256.New()

@@ -18,7 +18,7 @@ func Node() *corev1.Node {
 	}
 }
 
-// IsControlPlane reports whether a node belongs to the control plane, which its label says.
+// IsControlPlane reports whether a node has the label of the control plane.
 func IsControlPlane(node *corev1.Node) bool {
 	_, ok := node.Labels[roleLabel]
 	return ok

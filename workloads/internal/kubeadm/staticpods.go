@@ -56,8 +56,8 @@ var authorities = []volume{
 	{name: "usr-share-ca-certificates", path: "/usr/share/ca-certificates"},
 }
 
-// StaticPods returns the static pods of a node of the control plane, as they are in the files of its kubelet. The address of the node is set.
-// services is the range of the addresses of Services.
+// StaticPods returns the static pods of a node of the control plane, as in the manifest files of its kubelet. The node
+// must have an address. services is the range of the addresses of Services.
 func StaticPods(node *corev1.Node, services string) []*corev1.Pod {
 	ip := ""
 	for _, a := range node.Status.Addresses {
@@ -189,10 +189,10 @@ func (c component) pod() *corev1.Pod {
 	return pod
 }
 
-// probePort is the name of the port that probes ask.
+// probePort is the name of the port of probes.
 const probePort = "probe-port"
 
-// probe returns a probe of a component, and nil without a path.
+// probe returns a probe of a component; nil without a path.
 func (c component) probe(path string, initialDelay, period, failures int32) *corev1.Probe {
 	if path == "" {
 		return nil

@@ -1,5 +1,6 @@
-// Package metrics serves metrics.k8s.io/v1beta1 as metrics-server does: what Nodes and Pods use. Nothing is measured or
-// stored: the answer to a request is what the nodes of package node state at that moment.
+// Package metrics serves metrics.k8s.io/v1beta1, the use of resources by Nodes and Pods, as metrics-server does. Nothing
+// is measured or stored: a response has the current values of the nodes of package node.
 //
-// [Handler] is an aggregated API server without authorization, which the API server in front of it does. It has no locks and no state. It is safe for concurrent use.
+// [Handler] is an aggregated API server without authorization, which is left to the API server in front of it. It has no
+// state, and is safe for concurrent use.
 package metrics

@@ -20,7 +20,7 @@ import (
 	"k8s.io/metrics/pkg/client/clientset/versioned/scheme"
 )
 
-// window is the time that a metric is about. metrics-server looks at nodes as often.
+// window is the interval of a metric, which is also the interval at which metrics-server scrapes nodes.
 const window = 15 * time.Second
 
 // root is the path of the version. Below it are nodes and pods.
@@ -30,9 +30,10 @@ const root = "/apis/metrics.k8s.io/v1beta1"
 type Handler struct {
 	Pods  corelisters.PodLister
 	Nodes corelisters.NodeLister
-	// Usage returns what the running containers of a Pod use, by their names, and false if its Node does not report.
+	// Usage returns the use of resources by the running containers of a Pod, by their names, and false if its Node does
+	// not report.
 	Usage func(*corev1.Pod) (map[string]corev1.ResourceList, bool)
-	// Reports reports whether a Node reports what it uses.
+	// Reports reports whether a Node reports its use of resources.
 	Reports func(node string) bool
 }
 
@@ -46,7 +47,7 @@ var discovery = &metav1.APIResourceList{
 	},
 }
 
-// request is what a path below root names.
+// request is a parsed path below root.
 type request struct {
 	resource, namespace, name string
 }
@@ -132,7 +133,7 @@ func (h *Handler) node(name string) (runtime.Object, error) {
 
 func (h *Handler) pod(namespace, name string) (runtime.Object, error) {
 	pod, err := h.Pods.Pods(namespace).Get(name)
-	if err != nil { // the lister of metrics-server has the resource in its error, and that of client-go the kind
+	if err != nil { // metrics-server's error has the resource, client-go's the kind
 		return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}
 	m, ok := h.ofPod(pod)
@@ -174,12 +175,12 @@ func (h *Handler) pods(namespace string, selector labels.Selector, field fields.
 	return list, nil
 }
 
-// nameOf returns the fields of an object that requests can select by.
+// nameOf returns the fields of an object for field selectors.
 func nameOf(obj metav1.Object) fields.Set {
 	return fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
 }
 
-// ofPod returns the metrics of a Pod, and false if it does not run or its Node does not report.
+// ofPod returns the metrics of a Pod. It returns false if the Pod does not run or its Node does not report.
 func (h *Handler) ofPod(pod *corev1.Pod) (*v1beta1.PodMetrics, bool) {
 	if pod.Status.Phase != corev1.PodRunning {
 		return nil, false
@@ -206,7 +207,7 @@ func (h *Handler) ofPod(pod *corev1.Pod) (*v1beta1.PodMetrics, bool) {
 // ofNode returns the metrics of a Node: the sum of its Pods.
 func (h *Handler) ofNode(node *corev1.Node) *v1beta1.NodeMetrics {
 	var used []corev1.ResourceList
-	pods, _ := h.Pods.List(labels.Everything()) // it reads a cache, and does not fail
+	pods, _ := h.Pods.List(labels.Everything()) // a lister returns no error
 	for _, p := range pods {
 		if p.Spec.NodeName != node.Name {
 			continue
@@ -224,7 +225,7 @@ func (h *Handler) ofNode(node *corev1.Node) *v1beta1.NodeMetrics {
 	}
 }
 
-// sum returns the sum of CPU and memory, each of which is 0 if nothing is said about it.
+// sum returns the sums of CPU and memory. A missing value counts as 0.
 func sum(lists ...corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

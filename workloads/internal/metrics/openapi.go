@@ -25,7 +25,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// documents answers requests below /openapi as metrics-server does. All clusters share it: its documents are always the same.
+// documents answers requests below /openapi as metrics-server does. All clusters share it, because its documents are
+// constant.
 var documents = sync.OnceValue(func() http.Handler {
 	types := &resource.OpenAPITypes{
 		V3: builtin.OpenAPITypes.V3, V2: builtin.OpenAPITypes.V2,
@@ -61,14 +62,14 @@ func install(c *restful.Container) error {
 	return err
 }
 
-// described stands for the storage of a kind, whose methods tell upstream's installer which verbs it has. The installer does
-// not read or list.
+// described is a placeholder for the storage of a kind, by whose methods upstream's installer finds the verbs. The
+// installer does not call them.
 type described struct {
 	item, list runtime.Object
 	namespaced bool
 }
 
-var errDescribed = errors.New("it is only described")
+var errDescribed = errors.New("only described for OpenAPI")
 
 // New implements registryrest.Storage.
 func (d described) New() runtime.Object { return d.item }

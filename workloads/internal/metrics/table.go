@@ -13,7 +13,7 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// tables allows clients to ask for a Table in JSON, as kubectl get does.
+// tables allows clients to request a Table in JSON, as kubectl get does.
 type tables struct{}
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.

@@ -1,5 +1,5 @@
-// Package processwide sets what Kubernetes' libraries keep for the whole process and what does not work in a
-// testing/synctest bubble, or costs a living cluster more than its work does. Importing it has these effects:
+// Package processwide changes global settings of Kubernetes' libraries that do not work in a testing/synctest bubble, or
+// cost a living cluster too much time. Importing it has these effects:
 //
 //   - Errors that Kubernetes' controllers handle without a context are not logged, because the log would be that of the
 //     process. Most of them are conflicts, which the controllers try again.
@@ -8,7 +8,7 @@
 //   - The goroutine of package os/signal runs. The scheduler's debugger starts it otherwise, in the bubble of the first
 //     scheduler, where it would never block durably.
 //
-// Go initializes packages in the order of their import paths, each as soon as all that it imports is
-// initialized. So this package, which imports little, comes before k8s.io/component-base, whose metrics of queues would
-// otherwise be the ones that count: only the first call of workqueue.SetProvider has an effect.
+// Go initializes packages in the order of their import paths, each as soon as all its imports are initialized. So this
+// package, which imports little, comes before k8s.io/component-base, whose metrics of queues would otherwise be used:
+// only the first call of workqueue.SetProvider has an effect.
 package processwide

@@ -18,7 +18,7 @@ func init() {
 	}
 }
 
-// exceptControllers returns a handler that does nothing for an error without a context of one of Kubernetes' controllers.
+// exceptControllers returns a handler that ignores errors of Kubernetes' controllers without a context.
 func exceptControllers(h utilruntime.ErrorHandler) utilruntime.ErrorHandler {
 	return func(ctx context.Context, err error, msg string, keysAndValues ...any) {
 		if ctx != context.Background() || !ofController() {

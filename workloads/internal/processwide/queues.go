@@ -8,7 +8,7 @@ import (
 
 func init() { workqueue.SetProvider(withoutMetrics{}) }
 
-// withoutMetrics is a provider of metrics that count nothing.
+// withoutMetrics is a metrics provider whose metrics do nothing.
 type withoutMetrics struct{}
 
 func (withoutMetrics) NewDepthMetric(string) workqueue.GaugeMetric            { return nothing{} }
@@ -33,6 +33,6 @@ func (nothing) Set(float64)     {}
 // unfinished is the metric that a queue updates every 500 ms, on a goroutine that does nothing else.
 type unfinished struct{}
 
-// Set ends the goroutine that updates the metric. client-go offers no other way to do without this goroutine once any
-// package has set a provider, and k8s.io/apiserver imports one that does.
+// Set ends the goroutine that updates the metric. client-go has no other way to avoid this goroutine once any package
+// has set a provider, and k8s.io/apiserver imports one that does.
 func (unfinished) Set(float64) { runtime.Goexit() }

@@ -26,17 +26,17 @@ import (
 const (
 	// Name is the provisioner in StorageClasses.
 	Name = "fakecluster.io/volume"
-	// LocalPath is the provisioner of kind, whose StorageClasses are served, too.
+	// LocalPath is the provisioner of kind, whose StorageClasses are served as well.
 	LocalPath = "rancher.io/local-path"
 	// DefaultClass is the name of the default StorageClass, which is that of kind.
 	DefaultClass = "standard"
-	// FailParameter is the parameter of a StorageClass that has every volume fail with its value as the message.
+	// FailParameter is a parameter of a StorageClass: every volume fails with its value as the message.
 	FailParameter = "fail"
 
-	// tryAgain is after what time a claim is tried again.
+	// tryAgain is the delay before a retry of a claim.
 	tryAgain = 15 * time.Second
 
-	// folder has the volumes on the machines of kind.
+	// folder is the folder of volumes on the nodes of kind.
 	folder = "/var/local-path-provisioner/"
 
 	// The annotations of the volume binder and the scheduler.
@@ -50,13 +50,13 @@ const (
 	reasonVolumeNotFreed = "VolumeFailedDelete"
 )
 
-// Config is what Start needs.
+// Config configures Start.
 type Config struct {
 	// Client may write StorageClasses, PersistentVolumes and Events.
 	Client kubernetes.Interface
 	// Informers are shared with other programs of the cluster. The caller starts them after Start has returned.
 	Informers informers.SharedInformerFactory
-	// Others are further provisioners whose StorageClasses are served; "*" is all of them.
+	// Others are further provisioners whose StorageClasses are served; "*" means all.
 	Others []string
 }
 
@@ -79,8 +79,8 @@ type Provisioner struct {
 // key is a claim, or a volume, which has no namespace.
 type key struct{ namespace, name string }
 
-// Start creates the default StorageClass, unless there is one of its name or another default, and provisions volumes until ctx
-// is done.
+// Start creates the default StorageClass, unless one with its name or another default exists, and provisions volumes
+// until ctx is done.
 func Start(ctx context.Context, config Config) (*Provisioner, error) {
 	p := &Provisioner{
 		client:  config.Client,
@@ -105,7 +105,7 @@ func Start(ctx context.Context, config Config) (*Provisioner, error) {
 			return nil, fmt.Errorf("follow %s: %w", what, err)
 		}
 	}
-	// A claim may be there before its StorageClass.
+	// A claim may be created before its StorageClass.
 	_, err := config.Informers.Storage().V1().StorageClasses().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { p.allClaims() },
 	})
@@ -116,10 +116,10 @@ func Start(ctx context.Context, config Config) (*Provisioner, error) {
 	return p, nil
 }
 
-// Wait returns when the context of Start is done and nothing of the provisioner runs any more.
+// Wait returns when the context of Start is done and all goroutines of the provisioner have ended.
 func (p *Provisioner) Wait() { p.wait.Wait() }
 
-// createDefaultClass creates a StorageClass as that of kind.
+// createDefaultClass creates a StorageClass like that of kind.
 func (p *Provisioner) createDefaultClass(ctx context.Context) error {
 	classes, err := p.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *Provisioner) changed(object any) {
 }
 
 func (p *Provisioner) allClaims() {
-	claims, _ := p.claims.List(labels.Everything()) // it reads a cache, and does not fail
+	claims, _ := p.claims.List(labels.Everything()) // a lister returns no error
 	for _, claim := range claims {
 		p.changed(claim)
 	}
@@ -208,7 +208,7 @@ func (p *Provisioner) run(ctx context.Context) {
 	}
 }
 
-// sync provisions a volume for a claim, or deletes a volume. An error has it called again later.
+// sync provisions a volume for a claim, or deletes a volume. After an error it is called again later.
 func (p *Provisioner) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
 		return p.reclaim(ctx, k.name)
@@ -239,17 +239,17 @@ func (p *Provisioner) sync(ctx context.Context, k key) error {
 	return nil
 }
 
-// serves reports whether claims of a provisioner get their volumes here.
+// serves reports whether this provisioner serves the StorageClasses of a provisioner.
 func (p *Provisioner) serves(provisioner string) bool {
 	return provisioner == Name || provisioner == LocalPath || provisioner != "" && (slices.Contains(p.others, provisioner) || slices.Contains(p.others, "*"))
 }
 
-// Made reports whether a provisioner of this package has made a volume.
+// Made reports whether this package has provisioned a volume.
 func Made(volume *corev1.PersistentVolume) bool {
 	return volume.Annotations[provisionerOfVolume] != "" && volume.Spec.HostPath != nil && strings.HasPrefix(volume.Spec.HostPath.Path, folder)
 }
 
-// MadeForOthers reports whether a volume is one of the package, made in place of a driver.
+// MadeForOthers reports whether this package has provisioned a volume in place of another driver.
 func MadeForOthers(volume *corev1.PersistentVolume) bool {
 	name := volume.Annotations[provisionerOfVolume]
 	return Made(volume) && name != Name && name != LocalPath
@@ -279,7 +279,7 @@ func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVol
 		},
 	}
 	if node != "" {
-		// A volume is on its node, as those of kind.
+		// As in kind, a volume is on a node.
 		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 		}}}}
@@ -291,7 +291,7 @@ func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVol
 	return err
 }
 
-// reclaim deletes a volume of ours that is released.
+// reclaim deletes a released volume of this package.
 func (p *Provisioner) reclaim(ctx context.Context, name string) error {
 	volume, err := p.volumes.Get(name)
 	if err != nil || volume.Status.Phase != corev1.VolumeReleased || volume.DeletionTimestamp != nil ||
@@ -308,7 +308,7 @@ func (p *Provisioner) reclaim(ctx context.Context, name string) error {
 	return err
 }
 
-// event records an event about a claim or a volume. An event that is lost changes nothing.
+// event records an Event about a claim or a volume. It ignores errors.
 func (p *Provisioner) event(ctx context.Context, object metav1.Object, eventType, reason, message string) {
 	kind, namespace := "PersistentVolumeClaim", object.GetNamespace()
 	if namespace == "" {

@@ -1,2 +1,2 @@
-// Package recorder writes the Events of the nodes of a living cluster, as the kubelet words and correlates them.
+// Package recorder records the Events of the nodes of a living cluster, and correlates them as the kubelet does.
 package recorder

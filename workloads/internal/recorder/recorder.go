@@ -17,8 +17,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
-// counts repeated events, aggregates similar ones and drops floods, as in a kubelet. Its methods are safe for concurrent use.
+// Recorder records the Events of a node synchronously, without the goroutines of a broadcaster. As in a kubelet,
+// upstream's correlator counts repeated Events, aggregates similar ones and drops floods. Its methods are safe for
+// concurrent use.
 type Recorder struct {
 	component  string
 	node       string // empty: the component is not on a node
@@ -89,7 +90,7 @@ func (r *Recorder) event(ctx context.Context, ref *corev1.ObjectReference, event
 		result.Event.ResourceVersion = ""
 		written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
 	}
-	// An event that is lost does not change what the pod does. A kubelet retries only if the server does not respond.
+	// Ignore errors: a kubelet retries only if the server does not respond.
 	if err == nil {
 		r.correlator.UpdateState(written)
 	}

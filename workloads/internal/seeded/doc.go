@@ -1,3 +1,3 @@
-// Package seeded has values of a living cluster that look random and follow from a seed and from names: durations and digests. The same
-// names lead to the same values in each run, whatever the order of goroutines.
+// Package seeded has pseudo-random values of a living cluster, durations and digests, which depend only on a seed and
+// names. The same names give the same values in each run, in any order of goroutines.
 package seeded

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Durations draws random durations that follow from the seed and a key.
+// Durations returns random durations that depend on the seed and a key.
 type Durations struct {
 	Seed uint64
 	Key  string
 }
 
-// share returns a number from 0 to below 1.
+// share returns a number in [0, 1).
 func (j Durations) share(what string) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strconv.FormatUint(j.Seed, 16) + "/" + j.Key + "/" + what))
@@ -26,17 +26,17 @@ func (j Durations) share(what string) float64 {
 	return float64((x^(x>>31))>>11) / (1 << 53)
 }
 
-// Between returns a duration in whole milliseconds.
+// Between returns a duration from low to high, in whole milliseconds.
 func (j Durations) Between(what string, low, high time.Duration) time.Duration {
 	return (low + time.Duration(j.share(what)*float64(high-low))).Truncate(time.Millisecond)
 }
 
-// Around returns a duration that differs from d by up to a share of it, in both directions.
+// Around returns a duration that differs from d by at most a share of it, in both directions.
 func (j Durations) Around(what string, d time.Duration, share float64) time.Duration {
 	return d + time.Duration((2*j.share(what)-1)*share*float64(d))
 }
 
-// Digest returns 64 hexadecimal digits that follow from the parts.
+// Digest returns 64 hexadecimal digits that depend on the parts.
 func Digest(parts ...any) string {
 	sum := sha256.Sum256(fmt.Appendln(nil, parts...))
 	return hex.EncodeToString(sum[:])

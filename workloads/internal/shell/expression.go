@@ -102,8 +102,8 @@ func goEscape(character string) string {
 	return `\` + character
 }
 
-// goClass returns the characters in brackets that a text begins with in Go's syntax, and the size of what it has read; 0: the brackets do not end. A backslash
-// stands for itself in brackets, except in \n and \t.
+// goClass returns the bracket expression at the beginning of a text in Go's syntax, and its size in the text; 0: it does
+// not end. A backslash is literal in brackets, except in \n and \t.
 func goClass(text string) (class string, size int) {
 	var b strings.Builder
 	b.WriteByte('[')

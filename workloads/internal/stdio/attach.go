@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// tap takes what is written to a log until its reader has it. The lock of the log guards it.
+// tap queues writes to a log for a reader. The lock of the log guards it.
 type tap struct{ chunks []chunk }
 
 type chunk struct {
@@ -13,7 +13,7 @@ type chunk struct {
 	data   []byte
 }
 
-// maxTap is how many chunks wait for a reader. A slow one loses the oldest.
+// maxTap is the maximum of chunks that wait for a reader. A slow reader loses the oldest.
 const maxTap = 1 << 16
 
 func (t *tap) add(to Stream, data []byte) {
@@ -23,9 +23,9 @@ func (t *tap) add(to Stream, data []byte) {
 	t.chunks = append(t.chunks, chunk{to, append([]byte(nil), data...)})
 }
 
-// Attach begins to take what is written to the log. The function that it returns copies that to stdout and stderr, as it is
-// written and without waiting for the end of a line; nil leaves out the stream. It returns when the container has exited, or
-// with the error of the context or of a writer.
+// Attach begins to queue writes to the log. The returned function copies them to stdout and stderr, without waiting for
+// the end of a line; a nil writer leaves out the stream. It returns when the container has exited, or with the error of
+// the context or of a writer.
 func (l *Log) Attach() (copy func(ctx context.Context, stdout, stderr io.Writer) error) {
 	t := &tap{}
 	l.mu.Lock()

@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// Input is the standard input of a container. It takes what clients send that are attached. Its methods are safe for concurrent use.
+// Input is the standard input of a container, which has the input of attached clients. Its methods are safe for
+// concurrent use.
 type Input struct {
 	mu      sync.Mutex
 	data    []byte
 	closed  bool
-	changed chan struct{} // closed with the next change; nil: nobody waits
+	changed chan struct{} // closed with the next change; nil: there is no waiter
 }
 
 // NewInput returns an input that is open.
@@ -65,12 +66,13 @@ func (i *Input) notify() {
 	}
 }
 
-// Streams are those of a program that is run in a container. Nil ones are empty, or lost.
+// Streams are the streams of a program in a container. A nil Stdin is empty, and writes to a nil Stdout or Stderr are
+// dropped.
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	TTY            bool
 }
 
-// Exec runs a program in a container. An error is that the program cannot be started.
+// Exec runs a program in a container. It returns an error if the program cannot be started.
 type Exec func(ctx context.Context, command []string, s Streams) (code int, err error)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Stream is a standard stream that a container writes to.
+// Stream is an output stream of a container.
 type Stream int
 
 // The streams.
@@ -17,40 +17,42 @@ const (
 )
 
 const (
-	// maxLog is how many bytes a log keeps, as the files of a kubelet: containerLogMaxSize.
+	// maxLog is the maximum of bytes in a log: containerLogMaxSize of a kubelet.
 	maxLog = 10 << 20
-	// maxLine is the length from which a container runtime stores a line in parts.
+	// maxLine is the length of a line in bytes from which a container runtime stores it in parts.
 	maxLine = 16 << 10
 )
 
-// line is a line of a log, or a part of one, which does not end with a newline.
+// line is a line of a log, or a part of one, which has no newline at its end.
 type line struct {
 	time   time.Time
 	stream Stream
 	text   []byte
 }
 
-// Log is what a container has written to its standard streams. Its methods are safe for concurrent use.
+// Log is the output of a container. Its methods are safe for concurrent use.
 type Log struct {
 	mu      sync.Mutex
 	lines   []line
-	dropped int // lines that were before them
+	dropped int // the number of dropped lines
 	size    int
 	limit   int64     // zero: there is none
 	over    func()    // see Limit
 	pending [2][]byte // by stream: the beginning of a line
 	taps    map[*tap]bool
 	closed  bool
-	changed chan struct{} // closed with the next change; nil: nobody waits
+	changed chan struct{} // closed with the next change; nil: there is no waiter
 }
 
-// lineHead is how many bytes a container runtime writes before each line: the time, the stream and whether the line is whole.
+// lineHead is the size of the text that a container runtime writes before each line: the time, the stream and whether
+// the line is whole.
 const lineHead = 40
 
-// Limit has exceeded called with each write after which the file of the log is larger than a limit. The log is locked meanwhile. It must be called before the first write.
+// Limit makes each write after which the file of the log is larger than a limit call exceeded, with the log locked. It
+// must be called before the first write.
 func (l *Log) Limit(bytes int64, exceeded func()) { l.limit, l.over = bytes, exceeded }
 
-// FileSize returns how large the file of the log is on a node.
+// FileSize returns the size of the log's file on a node, in bytes.
 func (l *Log) FileSize() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +64,7 @@ func (l *Log) fileSize() int64 { return int64(l.size + len(l.lines)*lineHead) }
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{taps: map[*tap]bool{}} }
 
-// Writer returns a writer to a stream. What is written after Close is lost.
+// Writer returns a writer to a stream. Writes after Close are dropped.
 func (l *Log) Writer(to Stream) io.Writer { return writer{l, to} }
 
 type writer struct {
@@ -117,7 +119,7 @@ func (l *Log) add(added line) {
 	}
 }
 
-// notify wakes those who wait for a change. The caller holds the lock.
+// notify wakes the waiters for a change. The caller holds the lock.
 func (l *Log) notify() {
 	if l.changed != nil {
 		close(l.changed)
@@ -133,7 +135,7 @@ func (l *Log) wait() <-chan struct{} {
 	return l.changed
 }
 
-// Close ends the log when the container has exited. Lines that have no end are added as they are. Further calls do nothing.
+// Close ends the log when the container has exited. It adds lines without an end. Further calls do nothing.
 func (l *Log) Close() {
 	now := time.Now()
 	l.mu.Lock()
@@ -151,7 +153,7 @@ func (l *Log) Close() {
 	l.notify()
 }
 
-// End returns the end of the log, of at most limit bytes.
+// End returns the last bytes of the log, at most limit.
 func (l *Log) End(limit int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

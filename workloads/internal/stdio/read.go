@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Options say which part of a log is read.
+// Options selects the part of a log to read.
 type Options struct {
 	Follow     bool      // wait for further lines until the container has exited
 	Since      time.Time // leave out earlier lines
@@ -18,8 +18,8 @@ type Options struct {
 // timestamp is the format of times in logs: RFC 3339 with all digits of the nanoseconds.
 const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 
-// Copy writes the log to stdout and stderr; nil leaves out the stream. It returns when all is written, when the container has
-// exited if it follows, or with the error of the context or of a writer.
+// Copy writes the log to stdout and stderr; a nil writer leaves out the stream. It returns at the end of the log, with
+// Follow when the container has exited, or with the error of the context or of a writer.
 func (l *Log) Copy(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	out := output{options: o, to: [2]io.Writer{stdout, stderr}, left: o.Bytes, begins: true}
 	l.mu.Lock()
@@ -32,7 +32,7 @@ func (l *Log) Copy(ctx context.Context, o Options, stdout, stderr io.Writer) err
 		l.mu.Lock()
 		next = max(next, l.dropped)
 		lines := l.lines[next-l.dropped:]
-		lines = append([]line(nil), lines[:min(len(lines), 256)]...) // the texts do not change
+		lines = append([]line(nil), lines[:min(len(lines), 256)]...) // the texts are immutable
 		var changed <-chan struct{}
 		if len(lines) == 0 && o.Follow && !l.closed {
 			changed = l.wait()
@@ -66,7 +66,7 @@ type output struct {
 	begins  bool // the next text begins a line
 }
 
-// write writes a line. It reports whether nothing may follow.
+// write writes a line. done: the limit is reached.
 func (o *output) write(l line) (done bool, err error) {
 	if l.time.Before(o.options.Since) {
 		return false, nil

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Terminal returns the streams of a program on a terminal, for a client whose own terminal passes on each key: what it types is
-// shown, edited with backspace and read line by line, and lines end with a carriage return. Stderr is stdout.
+// Terminal returns the streams of a program on a terminal, for a client whose own terminal is in raw mode: it echoes the
+// input, handles backspace, reads line by line, and ends lines with a carriage return. Stderr is stdout.
 func Terminal(s Streams) Streams {
 	out := terminalOutput{s.Stdout}
 	if s.Stdout == nil {
@@ -19,7 +19,7 @@ func Terminal(s Streams) Streams {
 	return cooked
 }
 
-// terminalOutput ends lines as a terminal needs it.
+// terminalOutput writes a carriage return before each newline.
 type terminalOutput struct{ to io.Writer }
 
 // Write implements io.Writer.

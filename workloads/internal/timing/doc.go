@@ -1,2 +1,2 @@
-// Package timing has the times of a kubelet: when something that has failed is tried again, and what is due next.
+// Package timing has the times of a kubelet: retries after failures, and the next due time.
 package timing

@@ -4,21 +4,21 @@ import (
 	"time"
 )
 
-// Retry is when something that has failed is tried again. The delays double.
+// Retry is the next retry of a failed operation. The delays double.
 type Retry struct {
 	Time  time.Time
 	Delay time.Duration
 	Err   string
 }
 
-// Failed notes a failure, and returns when to try again.
+// Failed records a failure, and returns the time of the next try.
 func (r *Retry) Failed(now time.Time, first, most time.Duration) time.Time {
 	r.Delay = min(max(2*r.Delay, first), most)
 	r.Time = now.Add(r.Delay)
 	return r.Time
 }
 
-// Earlier returns the earlier one of two times, where zero times and times that have passed do not count.
+// Earlier returns the earlier of two times. It ignores zero times and times before now.
 func Earlier(a, b, now time.Time) time.Time {
 	if b.IsZero() || !b.After(now) {
 		return a
@@ -29,7 +29,7 @@ func Earlier(a, b, now time.Time) time.Time {
 	return a
 }
 
-// Later returns the later one of two times.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -38,8 +38,8 @@ func Later(a, b time.Time) time.Time {
 }
 
 const (
-	// RetryPeriod is when the kubelet syncs a pod again after an error.
+	// RetryPeriod is the delay before the kubelet syncs a pod again after an error.
 	RetryPeriod = 10 * time.Second
-	// ResyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
+	// ResyncPeriod is the maximum of time that the kubelet waits for the end of a back-off before it records it again.
 	ResyncPeriod = time.Minute
 )

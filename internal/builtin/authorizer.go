@@ -40,11 +40,11 @@ func (contextAuthorizer) RulesFor(ctx context.Context, u user.Info, namespace st
 	return c.Decider().RulesFor(ctx, u, namespace)
 }
 
-// granted resolves the rules of the cluster in the context.
-type granted struct{}
+// ruleResolver resolves the rules of the cluster in the context.
+type ruleResolver struct{}
 
 // GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.
-func (granted) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+func (ruleResolver) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (granted) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, na
 }
 
 // RulesFor implements upstream's AuthorizationRuleResolver.
-func (granted) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+func (ruleResolver) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (granted) RulesFor(ctx context.Context, u user.Info, namespace string) ([]r
 }
 
 // VisitRulesFor implements upstream's AuthorizationRuleResolver.
-func (granted) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
+func (ruleResolver) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		visitor(nil, nil, err)

@@ -18,21 +18,21 @@ import (
 // This file has the checks that users grant only rights that they have (privilege escalation). Upstream has them in
 // storages that wrap those of roles and bindings; here they wrap a storage that stores nothing.
 
-// policed is the part of upstream's wrapping storage that checks.
-type policed interface {
+// checkingStorage is the part of upstream's wrapping storage that checks.
+type checkingStorage interface {
 	registryrest.Creater
 	registryrest.Updater
 }
 
 var (
-	mayGrantRole           = mayGrant(rolepolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
-	mayGrantClusterRole    = mayGrant(clusterrolepolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
-	mayBindRole            = mayGrant(rolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
-	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
+	mayGrantRole           = mayGrant(rolepolicy.NewStorage(unstored{}, contextAuthorizer{}, ruleResolver{}))
+	mayGrantClusterRole    = mayGrant(clusterrolepolicy.NewStorage(unstored{}, contextAuthorizer{}, ruleResolver{}))
+	mayBindRole            = mayGrant(rolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, ruleResolver{}))
+	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, ruleResolver{}))
 )
 
 // mayGrant returns the check of a storage as a resource.Version.MayWrite.
-func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) error {
+func mayGrant(s checkingStorage) func(ctx context.Context, obj, current runtime.Object) error {
 	return func(ctx context.Context, obj, current runtime.Object) error {
 		if err := isBounded(obj); err != nil {
 			return err

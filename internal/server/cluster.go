@@ -151,7 +151,7 @@ func (c *Cluster) Fork(forked *store.Store, services Services) (*Cluster, error)
 	if err != nil {
 		return nil, err
 	}
-	return f.started(f.goOn(c))
+	return f.started(f.continueFrom(c))
 }
 
 // started returns the cluster, or closes it if err is not nil.
@@ -333,8 +333,8 @@ func (c *Cluster) control(revision int64) error {
 	return c.controllers.Resume(context.Background(), c.Store.Revision())
 }
 
-// goOn continues in a fork where its origin was when the store was forked.
-func (c *Cluster) goOn(origin *Cluster) error {
+// continueFrom continues in a fork where its origin was when the store was forked.
+func (c *Cluster) continueFrom(origin *Cluster) error {
 	revision := c.Store.Revision()
 	c.registry.inheritFrom(origin.Registry(), revision)
 	if err := c.registry.refresh(); err != nil {

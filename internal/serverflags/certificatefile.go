@@ -82,10 +82,10 @@ func namesIn(cert *x509.Certificate) []string {
 	return append(names, cert.DNSNames...)
 }
 
-// presented configures the handshake with a client. The client gets the certificate for the name or the address by which
-// it calls the server, and otherwise the usual certificate, or that of base if usual is nil. Of several certificates for
-// a name the first is used; names in flags come before names in certificates.
-func presented(base *cryptotls.Config, usual *certificateFile, named []*certificateFile, hello *cryptotls.ClientHelloInfo) *cryptotls.Config {
+// handshakeConfig configures the handshake with a client. The client gets the certificate for the name or the address by
+// which it calls the server, and otherwise the usual certificate, or that of base if usual is nil. Of several
+// certificates for a name the first is used; names in flags come before names in certificates.
+func handshakeConfig(base *cryptotls.Config, usual *certificateFile, named []*certificateFile, hello *cryptotls.ClientHelloInfo) *cryptotls.Config {
 	config := base.Clone()
 	if usual != nil {
 		pair, _ := usual.current()

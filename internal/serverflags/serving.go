@@ -160,7 +160,7 @@ func (s *Serving) ConfigureTLS(own cryptotls.Certificate) (config *cryptotls.Con
 		if hello.ServerName == LoopbackName {
 			return nil, nil // the cluster's own certificate, and certificates of its own clients
 		}
-		shown := presented(base, s.certificate, s.named, hello)
+		shown := handshakeConfig(base, s.certificate, s.named, hello)
 		shown.ClientCAs = s.clientCAs()
 		return shown, nil
 	}

@@ -60,7 +60,7 @@ func (c *Config) readUsers(flags *Flags) error {
 	if err := c.readAuthorization(flags); err != nil {
 		return err
 	}
-	said := anonymous != nil || flags.Given("anonymous-auth")
+	configured := anonymous != nil || flags.Given("anonymous-auth")
 	if anonymous == nil {
 		anonymous = &apiserver.AnonymousAuthConfig{Enabled: flags.Given("anonymous-auth") && flags.Bool("anonymous-auth")}
 	} else if flags.Given("anonymous-auth") {
@@ -69,7 +69,7 @@ func (c *Config) readUsers(flags *Flags) error {
 	alwaysAllowed := c.other.Authorization == authorization.AlwaysAllow || c.Modes != nil && c.Modes.Has(authorization.AlwaysAllow)
 	// As on a real server, AlwaysAllow turns anonymous requests off.
 	c.Users.Anonymous = anonymous.Enabled && !alwaysAllowed
-	c.Users.NotAnonymous = said && !c.Users.Anonymous
+	c.Users.NotAnonymous = configured && !c.Users.Anonymous
 	for _, condition := range anonymous.Conditions {
 		c.Users.AnonymousPaths = append(c.Users.AnonymousPaths, condition.Path)
 	}

@@ -72,11 +72,11 @@ type index struct {
 type role struct {
 	record store.Record
 	// read returns the same rules in both forms.
-	read func() (granted, error)
+	read func() (roleContent, error)
 }
 
-// granted has the rules of a Role or ClusterRole in upstream's types.
-type granted struct {
+// roleContent has the rules of a Role or ClusterRole in upstream's types.
+type roleContent struct {
 	role        *rbacv1.Role
 	clusterRole *rbacv1.ClusterRole
 	// resources are the resources in the rules, with wildcards and subresources unchanged. urls: the rules have URLs.
@@ -283,12 +283,12 @@ func parse[B any](next, former *index, record store.Record) (*B, error) {
 }
 
 func newRole(record store.Record) *role {
-	return &role{record: record, read: sync.OnceValues(func() (granted, error) {
+	return &role{record: record, read: sync.OnceValues(func() (roleContent, error) {
 		var content struct {
 			Rules []rbacv1.PolicyRule `json:"rules"`
 		}
 		err := json.Unmarshal([]byte(record.Value), &content)
-		out := granted{role: &rbacv1.Role{Rules: content.Rules}, clusterRole: &rbacv1.ClusterRole{Rules: content.Rules}, resources: map[string]bool{}}
+		out := roleContent{role: &rbacv1.Role{Rules: content.Rules}, clusterRole: &rbacv1.ClusterRole{Rules: content.Rules}, resources: map[string]bool{}}
 		for _, rule := range content.Rules {
 			for _, r := range rule.Resources {
 				out.resources[r] = true

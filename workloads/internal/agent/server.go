@@ -40,9 +40,9 @@ func serve(ctx context.Context, agent *node.Agent, programs *cri.Programs, share
 			return programs.Usage(pod), agent.Reports(pod.Spec.NodeName)
 		},
 	})
-	happens(mux, agent, "heartbeats/stop", func(r *http.Request, n *node.Node) error { return n.StopHeartbeats(r.Context()) })
-	happens(mux, agent, "heartbeats/resume", func(r *http.Request, n *node.Node) error { return n.ResumeHeartbeats(r.Context()) })
-	happens(mux, agent, "pressure/{condition}/{on}", func(r *http.Request, n *node.Node) error {
+	handleAction(mux, agent, "heartbeats/stop", func(r *http.Request, n *node.Node) error { return n.StopHeartbeats(r.Context()) })
+	handleAction(mux, agent, "heartbeats/resume", func(r *http.Request, n *node.Node) error { return n.ResumeHeartbeats(r.Context()) })
+	handleAction(mux, agent, "pressure/{condition}/{on}", func(r *http.Request, n *node.Node) error {
 		return n.SetPressure(r.Context(), corev1.NodeConditionType(r.PathValue("condition")), r.PathValue("on") == "on")
 	})
 	// Do not log clients that do not trust the certificate at first.
@@ -52,8 +52,8 @@ func serve(ctx context.Context, agent *node.Agent, programs *cri.Programs, share
 	return listener.Addr().(*net.TCPAddr), nil
 }
 
-// happens serves an action on a node.
-func happens(mux *http.ServeMux, agent *node.Agent, path string, do func(*http.Request, *node.Node) error) {
+// handleAction serves an action on a node.
+func handleAction(mux *http.ServeMux, agent *node.Agent, path string, do func(*http.Request, *node.Node) error) {
 	mux.HandleFunc("POST /nodes/{name}/"+path, func(w http.ResponseWriter, r *http.Request) {
 		n, err := agent.Node(r.PathValue("name"))
 		if err == nil {

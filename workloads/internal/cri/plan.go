@@ -28,7 +28,7 @@ type Plan struct {
 	runTime time.Duration
 	exit    Exit
 
-	deaf             bool // SIGTERM does not end it
+	ignoresTerm      bool // SIGTERM does not end it
 	terminationDelay time.Duration
 	terminationCode  int32
 	message          string
@@ -93,8 +93,8 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	return p
 }
 
-// died is the exit code of a process that SIGTERM has ended: 128 and the number of the signal.
-const died = 143
+// terminatedCode is the exit code of a process that SIGTERM has ended: 128 and the number of the signal.
+const terminatedCode = 143
 
 // setTermination sets the effect of SIGTERM. A known command ignores it, because the first process of a PID namespace
 // does unless it handles the signal. Of unknown programs, servers are assumed to shut down, and programs that run to
@@ -105,9 +105,9 @@ func (p *Plan) setTermination(b *Behavior, pod *corev1.Pod, container *corev1.Co
 	case b.TerminationExitCode != nil:
 		p.terminationCode = *b.TerminationExitCode
 	case known && !shared && b.TerminationDelay == 0:
-		p.deaf = true
+		p.ignoresTerm = true
 	case known, completes:
-		p.terminationCode = died
+		p.terminationCode = terminatedCode
 	}
 }
 

@@ -124,7 +124,7 @@ func (s *simulated) Next(now time.Time) time.Time {
 func (s *simulated) Steady() bool { return true }
 
 func (s *simulated) Terminate(now time.Time) {
-	if s.signal == nil && !s.deaf {
+	if s.signal == nil && !s.ignoresTerm {
 		s.signal = &Exit{At: now.Add(s.terminationDelay), Code: s.terminationCode, Reason: reasonOf(s.terminationCode), Message: s.message}
 	}
 }

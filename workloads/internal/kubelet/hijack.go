@@ -9,9 +9,9 @@ import (
 	"net/http"
 )
 
-// leaving returns a ResponseWriter and a request whose context ends when the client leaves, even after the handler has
-// hijacked the connection. The context of net/http then ends only with the handler.
-func leaving(w http.ResponseWriter, req *http.Request) (http.ResponseWriter, *http.Request, context.CancelFunc) {
+// withClientContext returns a ResponseWriter and a request whose context ends when the client leaves, even after the
+// handler has hijacked the connection. The context of net/http then ends only with the handler.
+func withClientContext(w http.ResponseWriter, req *http.Request) (http.ResponseWriter, *http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(req.Context())
 	return hijacker{w, cancel}, req.WithContext(ctx), cancel
 }

@@ -34,7 +34,7 @@ func (s *Server) exec(w http.ResponseWriter, req *http.Request) {
 		fail(w, http.StatusInternalServerError, fmt.Errorf("container not found (%q)", name))
 		return
 	}
-	w, req, leave := leaving(w, req)
+	w, req, leave := withClientContext(w, req)
 	defer leave()
 	remotecommand.ServeExec(w, req, executor{c}, pod.Name, string(pod.UID), name, req.URL.Query()["command"], options,
 		idleTimeout, creationTimeout, remotecommand.SupportedStreamingProtocols)
@@ -59,7 +59,7 @@ func (s *Server) attach(w http.ResponseWriter, req *http.Request) {
 		fail(w, http.StatusBadRequest, errors.New("one of stdin, stdout, and stderr must be set"))
 		return
 	}
-	w, req, leave := leaving(w, req)
+	w, req, leave := withClientContext(w, req)
 	defer leave()
 	remotecommand.ServeAttach(w, req, attacher{c, spec}, pod.Name, string(pod.UID), name, options,
 		idleTimeout, creationTimeout, remotecommand.SupportedStreamingProtocols)

@@ -22,8 +22,8 @@ func (n *Node) Name() string { return n.node.name }
 // fakecluster.io/heartbeats=stopped.
 const HeartbeatsAnnotation = "fakecluster.io/heartbeats"
 
-// obey stops or resumes the heartbeats by the annotation.
-func (n *node) obey(ctx context.Context) {
+// applyAnnotation stops or resumes the heartbeats by the annotation.
+func (n *node) applyAnnotation(ctx context.Context) {
 	object := n.object()
 	if object == nil {
 		return

@@ -66,7 +66,7 @@ func (n *node) run(ctx context.Context) {
 			return
 		case <-n.queue.work:
 		}
-		n.obey(ctx)
+		n.applyAnnotation(ctx)
 		for {
 			n.createMirrors(ctx)
 			p := n.next()

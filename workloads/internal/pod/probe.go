@@ -123,7 +123,7 @@ func (p *Pod) probe(ctx context.Context, now time.Time) (changed bool) {
 func (r *prober) begin(p *Pod, now time.Time) bool {
 	if r.idle {
 		r.tick, r.idle = r.from(now), false
-		r.goesOn(p, r.tick)
+		r.countSkipped(p, r.tick)
 	}
 	switch {
 	case r.asked:
@@ -260,7 +260,7 @@ func (r *prober) next(p *Pod, now time.Time) time.Time {
 		return r.tick
 	}
 	r.idle = true
-	r.skips(p)
+	r.beginSkipping(p)
 	change := c.process.Next(now)
 	if change.IsZero() {
 		return time.Time{}

@@ -50,8 +50,8 @@ func (v *View) countProbe(r *prober, pod *corev1.Pod, change func(*probed)) {
 	change(d)
 }
 
-// skips records that runs are skipped from the next due one on, because they pass.
-func (r *prober) skips(p *Pod) {
+// beginSkipping records that runs are skipped from the next due one on, because they pass.
+func (r *prober) beginSkipping(p *Pod) {
 	if r.skipping {
 		return
 	}
@@ -60,8 +60,8 @@ func (r *prober) skips(p *Pod) {
 	p.countProbe(r, func(d *probed) { d.skipped = first })
 }
 
-// goesOn counts the runs that were skipped before a time.
-func (r *prober) goesOn(p *Pod, now time.Time) {
+// countSkipped counts the runs that were skipped before a time.
+func (r *prober) countSkipped(p *Pod, now time.Time) {
 	if !r.skipping {
 		return
 	}

@@ -86,7 +86,7 @@ func (e *explanation) lost(path string, patch, after map[string]any) {
 		if value == nil || strings.HasPrefix(name, "$") {
 			continue
 		}
-		field := join(path, name)
+		field := history.Join(path, name)
 		below, isMap := value.(map[string]any)
 		switch now, ok := after[name]; {
 		case !ok && !(isMap && len(leaves(field, below)) == 0):
@@ -103,7 +103,7 @@ func (e *explanation) lost(path string, patch, after map[string]any) {
 // of lists, which a patch merges in its own way.
 func names(patch map[string]any, path string) bool {
 	for name, value := range patch {
-		rest, ok := strings.CutPrefix(path, join("", name))
+		rest, ok := strings.CutPrefix(path, history.Join("", name))
 		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
 			continue
 		}
@@ -139,13 +139,10 @@ func leaves(path string, value any) []inspect.FieldValue {
 	}
 	var values []inspect.FieldValue
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		values = append(values, leaves(join(path, name), m[name])...)
+		values = append(values, leaves(history.Join(path, name), m[name])...)
 	}
 	return values
 }
-
-// join adds the name of a field to a path, as package history does.
-func join(path, name string) string { return history.Join(path, name) }
 
 // Changes returns what differs between two states of an object.
 func Changes(before, after map[string]any) []inspect.FieldChange {
@@ -218,7 +215,7 @@ func (o owners) read(path, manager string, fields map[string]any) {
 		case ".":
 			continue
 		case "f":
-			owned = join(path, rest)
+			owned = history.Join(path, rest)
 		case "k":
 			owned = path + "[" + keys(rest) + "]"
 		case "v":

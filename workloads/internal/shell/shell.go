@@ -17,29 +17,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
-// Files are the files of a container. Names are absolute paths.
-type Files interface {
-	fs.FS
-	ReadFile(name string) ([]byte, error)
-	WriteFile(name string, data []byte, mode fs.FileMode) error
-	// Append appends to a file, and creates it if it does not exist.
-	Append(name string, data []byte, mode fs.FileMode) error
-	// Changed returns a channel that is closed when a file may have changed; nil: changes cannot be observed.
-	Changed(name string) <-chan struct{}
-	Mkdir(name string) error
-	Chmod(name string, mode fs.FileMode) error
-	Chown(name string, owner files.Owner) error
-	// Identity returns the user and the groups of the programs.
-	Identity() files.Identity
-	Symlink(target, name string) error
-	Remove(name string) error
-	// Place returns the Place of a name. With last it also follows the last element if that is a symbolic link.
-	Place(name string, last bool) (files.Place, error)
-}
-
 // Shell runs programs in a container.
 type Shell struct {
-	Files       Files
+	Files       *files.Root
 	Hostname    string
 	Dir         string   // the working directory
 	Environment []string // "NAME=value"

@@ -336,7 +336,7 @@ func TestAClockReturnsTimesThatObjectsCanHave(t *testing.T) {
 	wrong := map[time.Time]string{
 		year(10000): "10000-12-31T23:59:59Z" + outside, year(-1): "-0001-12-31T23:59:59Z" + outside, year(292277022399): "292277022399-12-31T23:59:59Z" + outside,
 		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -7200)): "10000-01-01T01:00:00Z" + outside,
-		time.Time{}.Add(time.Millisecond):                                   "the zero time.Time is not a time for objects: they would have none",
+		time.Time{}.Add(time.Millisecond):                                   "the zero time.Time cannot be the time of objects: it means that no time is set",
 	}
 	now := year(2030)
 	var mu sync.Mutex

@@ -135,7 +135,7 @@ func TestSettleNamesPendingWork(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 			}
 		}()
-		fails(t, "no pause", c.Settle(ctx), "the cluster has not settled: context deadline exceeded: the last request came less than 1s ago; 0 revisions were made meanwhile")
+		fails(t, "no pause", c.Settle(ctx), "the cluster has not settled: context deadline exceeded: the last request came less than 1s ago; 0 revisions were written meanwhile")
 	})
 }
 

@@ -385,7 +385,7 @@ func TestTheRightsOfARoleAreBounded(t *testing.T) {
 	}
 	for n, want := range map[int]string{
 		20:  "201 ",
-		400: `413 Request entity too large: the rules grant 25600000000 combinations of group, resource, verb and name, and fakecluster takes 200000; use "*"`,
+		400: `413 Request entity too large: the rules grant 25600000000 combinations of group, resource, verb and name, but fakecluster allows 200000; use "*"`,
 	} {
 		a := c.serve("POST", rolesPath, jsonBody, role(n))
 		expect(t, fmt.Sprint(n), fmt.Sprint(a.code, " ", gjson.Get(a.body, "message").Str), want)

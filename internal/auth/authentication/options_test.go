@@ -126,7 +126,7 @@ func TestIssuerOptions(t *testing.T) {
 		{"the first URL issues", authentication.Accounts{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, "", document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
 		{"the keys may be elsewhere", authentication.Accounts{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, "127.0.0.1:443", document{"https://a.example", "https://keys.example"}, ""},
 		{"an issuer that is not a URL has no documents", authentication.Accounts{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
-		{"a key has to be one", authentication.Accounts{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is not a key that signs"},
+		{"a key has to be one", authentication.Accounts{SigningKey: "text"}, "", document{}, "creating the key of service account tokens: string is not a key that signs"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			text, ok, err := authentication.NewIssuer(c.options).Document(false, c.address)

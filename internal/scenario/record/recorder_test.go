@@ -251,7 +251,7 @@ func TestALongSessionIsBounded(t *testing.T) {
 	if len(text) < 20_000 || len(text) > 30_000 {
 		t.Errorf("%d bytes", len(text))
 	}
-	if want := fmt.Sprintf("# The session was too long: %d further requests are not in it.\n", left); !strings.Contains(string(text), want) {
+	if want := fmt.Sprintf("# The session was too long: it lacks %d further requests.\n", left); !strings.Contains(string(text), want) {
 		t.Errorf("the scenario does not say: %s", want)
 	}
 	path := filepath.Join(t.TempDir(), "session.yaml")

@@ -218,5 +218,5 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 	got = fatal(t, func(t testing.TB) {
 		c.WaitFor(t, fakecluster.Named("apps/v1", "Deploymnt", "default", "a"), fakecluster.Gone())
 	})
-	equal(t, "a misspelled kind", got, `fakecluster: WaitFor: Deploymnt a: no matches for kind "Deploymnt" in version "apps/v1"; the cluster serves there ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet`)
+	equal(t, "a misspelled kind", got, `fakecluster: WaitFor: Deploymnt a: no matches for kind "Deploymnt" in version "apps/v1"; the cluster serves in this group ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet`)
 }

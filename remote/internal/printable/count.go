@@ -4,7 +4,7 @@ package printable
 
 import "fmt"
 
-// Count returns a number with the word for what it counts: "1 request", "2 requests".
+// Count returns a number with a noun, which gets a plural s: "1 request", "2 requests".
 func Count[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

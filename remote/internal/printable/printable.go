@@ -1,12 +1,12 @@
 // Code generated from internal/printable/printable.go by go test ./internal/description -run RemoteHasTheTypes -update. DO NOT EDIT.
 
-// Package printable makes texts of clients safe to print. Names, paths, user agents and messages come from
-// clients, and a terminal obeys the escape sequences in them: it changes colors, deletes lines, sets its title.
-// Everything that fakecluster prints about requests, objects and scenarios passes through [Text]: the log of a
-// failed test, findings, explanations, the String methods of public types, reports of scenarios, the errors of
-// the command. Data is not changed: responses, recorded scenarios, the fields of public types.
+// Package printable makes texts of clients safe to print. A terminal obeys escape sequences in names, paths, user agents
+// and messages: it changes colors, deletes lines, sets its title. Everything that fakecluster prints about requests,
+// objects and scenarios passes through [Text]: the log of a failed test, findings, explanations, the String methods of
+// public types, reports of scenarios, the errors of the command. Data is not changed: responses, recorded scenarios, the
+// fields of public types.
 //
-// [Count] writes a number of things, such as 2 requests.
+// [Count] prints a number with its noun, such as 2 requests.
 package printable
 
 import (

@@ -9,7 +9,7 @@ type Injection interface {
 	// Err returns the reason why the fault could not be injected, or nil if it was. In a cluster of
 	// fakecluster.Start, such an error has failed the test already.
 	Err() error
-	// Fired returns how many requests, watches or calls the fault has struck so far.
+	// Fired returns how many requests, watches or calls the fault has struck until now.
 	Fired() int
 	// Stop ends the fault. A request that is waiting for its Latency continues to wait. A fault that has
 	// never struck fails the test even after Stop, unless it is Optional. Further calls do nothing.

@@ -96,7 +96,7 @@ type WebhookCall struct {
 	Latency time.Duration `json:"latencyNanoseconds,omitempty"` // by the clock of the process, or of the bubble
 }
 
-// Client names the client of the request in one word, see [ClientName].
+// Client names the sender of the request in one word, see [ClientName].
 func (r Request) Client() string { return ClientName(r.User, r.UserAgent) }
 
 // ClientName names a client in one word: the program, which is the user agent up to the first slash. A

@@ -115,8 +115,8 @@ func TestWhatSIGTERMDoes(t *testing.T) {
 		{"a behavior handles it in place of sleep", never, sleep, Main, &Behavior{TerminationExitCode: ptr.To(int32(7))}, false, 7},
 	} {
 		p := planFor(0, test.behavior, &corev1.Pod{Spec: test.spec}, test.container, test.kind, 0)
-		if p.deaf != test.deaf || p.terminationCode != test.code {
-			t.Errorf("%s: it ignores the signal: %t, it exits with %d", test.name, p.deaf, p.terminationCode)
+		if p.ignoresTerm != test.deaf || p.terminationCode != test.code {
+			t.Errorf("%s: it ignores the signal: %t, it exits with %d", test.name, p.ignoresTerm, p.terminationCode)
 		}
 	}
 }

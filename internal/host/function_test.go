@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,6 +89,44 @@ func tryFunctions(t *testing.T, c *client) {
 		do[host.Ended](c, "DELETE /v1/clusters/{cluster}", one.Cluster, "")
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// tryExec checks that a program runs in a Pod of the Deployment web, and that a function of the client has its streams.
+func tryExec(t *testing.T, c *client, alive host.Cluster) {
+	var mu sync.Mutex
+	printed, read := "", false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var asked host.ExecTransfer
+		if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case asked.Stream == "stdout":
+			printed += string(asked.Data)
+			fmt.Fprint(w, `{}`)
+		case asked.Stream == "stdin" && !read:
+			read = true
+			fmt.Fprint(w, `{"data": "aGVsbG8K"}`)
+		default:
+			fmt.Fprint(w, `{"eof": true}`)
+		}
+	}))
+	defer server.Close()
+	pods, err := clientset(t, alive.Kubeconfig).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := func(program string) string {
+		return `{"pod": "` + pods.Items[0].Name + `", "args": ["sh", "-c", "` + program + `"], "url": "` + server.URL + `"}`
+	}
+	if got := do[host.PodExecuted](c, "POST /v1/clusters/{cluster}/exec", alive.Cluster, body("cat; exit 4")); got.Code != 4 || printed != "hello\n" {
+		t.Errorf("code %d, printed %q", got.Code, printed)
+	}
+	if code, text := c.send("POST", "/v1/clusters/"+alive.Cluster+"/exec", `{"pod": "none", "args": ["true"], "url": "`+server.URL+`"}`); code != http.StatusUnprocessableEntity || !strings.Contains(text, `pods \"none\" not found`) {
+		t.Errorf("a Pod that does not exist: %d %s", code, text)
+	}
 }
 
 // tryContainers checks that a container runs as a function at the URL of its client.

@@ -417,6 +417,7 @@ func tryWorkloads(t *testing.T, c *client) {
 	if err != nil || !n1.Spec.Unschedulable {
 		t.Errorf("the cordoned node: %v, %v", n1.Spec, err)
 	}
+	tryExec(t, c, alive)
 	ended := do[host.Ended](c, "DELETE /v1/clusters/{cluster}/workloads", alive.Cluster, "")
 	if want := []string{"the behavior of image unused has applied to no container; correct what it selects, or leave it out"}; !slices.Equal(ended.Errors, want) {
 		t.Errorf("errors of the workloads %q, want %q", ended.Errors, want)

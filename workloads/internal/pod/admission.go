@@ -8,12 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	corev1nodeaffinity "k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/features"
-	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
@@ -70,25 +74,49 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 	}
 	info := framework.NewNodeInfo(n.others(pod)...)
 	info.SetNode(object)
-	results := scheduler.AdmissionCheck(withoutClusterResources(pod, info), info, true)
-	if len(results) > 0 {
-		r := results[0]
-		if i := r.InsufficientResource; i != nil {
-			return &reason{"OutOf" + string(i.ResourceName), fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
-				i.ResourceName, i.Requested, i.Used, i.Capacity)}
-		}
-		return &reason{r.Name, fmt.Sprintf("Predicate %s failed: %s", r.Name, r.Reason)}
+	if why := unfit(withoutClusterResources(pod, info), info); why != nil {
+		return why
 	}
 	noExecute := func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
 	if _, bad := corev1helpers.FindMatchingUntoleratedTaint(n.config.Logger, object.Spec.Taints, pod.Spec.Tolerations, noExecute,
 		utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)); bad {
-		return &reason{tainttoleration.Name, fmt.Sprintf("Predicate %s failed: %s", tainttoleration.Name, tainttoleration.ErrReasonNotMatch)}
+		return failed(tainttoleration.Name, tainttoleration.ErrReasonNotMatch)
 	}
 	return nil
 }
 
-// withoutClusterResources returns the pod without requests of extended resources that the node does not have. Those are
-// cluster-level resources, which a scheduler extender counts.
+// unfit returns why the node is not one that the scheduler would choose: its resources, its labels, its name and its ports.
+func unfit(pod *corev1.Pod, node *framework.NodeInfo) *reason {
+	gate := utilfeature.DefaultFeatureGate
+	lacking := noderesources.Fits(pod, node, nil, noderesources.ResourceRequestsOptions{
+		EnablePodLevelResources:           gate.Enabled(features.PodLevelResources),
+		EnableDRAExtendedResource:         gate.Enabled(features.DRAExtendedResource),
+		EnableDRANodeAllocatableResources: gate.Enabled(features.DRANodeAllocatableResources),
+	})
+	if len(lacking) > 0 {
+		r := lacking[0]
+		return &reason{"OutOf" + string(r.ResourceName), fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
+			r.ResourceName, r.Requested, r.Used, r.Capacity)}
+	}
+	if matches, err := corev1nodeaffinity.GetRequiredNodeAffinity(pod).Match(node.Node()); err != nil || !matches {
+		return failed(nodeaffinity.Name, nodeaffinity.ErrReasonPod)
+	}
+	if !nodename.Fits(pod, node) {
+		return failed(nodename.Name, nodename.ErrReason)
+	}
+	if !nodeports.Fits(pod, node) {
+		return failed(nodeports.Name, nodeports.ErrReason)
+	}
+	return nil
+}
+
+// failed returns the reason of a predicate of the kubelet that the pod does not meet.
+func failed(name, why string) *reason {
+	return &reason{name, fmt.Sprintf("Predicate %s failed: %s", name, why)}
+}
+
+// withoutClusterResources returns the pod without requests of extended resources that the node does not have. They
+// belong to the cluster, and the scheduler has counted them.
 func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.Pod {
 	pod = pod.DeepCopy()
 	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

@@ -181,7 +181,7 @@ func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("Namesp
 // An unknown name is an error. EventRateLimit and ImagePolicyWebhook need a configuration:
 // WithAPIServerFlags takes the flag --admission-control-config-file. Naming a plugin that is on by default changes nothing.
 //
-// Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
+// Default: those that kube-apiserver has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.
 func WithAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.admissionPlugins = append(s.admissionPlugins, names...) }
@@ -196,13 +196,13 @@ func WithAdmissionPlugins(names ...string) Option {
 // MutatingAdmissionWebhook, can be turned off as well. It is an error if a name is unknown, or if
 // WithAdmissionPlugins turns the plugin on.
 //
-// Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
+// Default: those that kube-apiserver has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.
 func WithoutAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.noAdmissionPlugins = append(s.noAdmissionPlugins, names...) }
 }
 
-// WithLegacyAPIs serves versions that a server of 1.37 no longer has, in addition to v1.
+// WithLegacyAPIs serves versions that kube-apiserver no longer has, in addition to v1.
 //
 // CustomResourceDefinitions are served in apiextensions.k8s.io/v1beta1, as by servers of 1.16 to 1.21. Every
 // answer in that version carries a deprecation warning. The definitions are the same objects in both versions

@@ -124,11 +124,8 @@ func (a about) String() string {
 	return string(text)
 }
 
-// ownVersion is the version of the libraries. They read the objects, also in a process that emulates an older
-// release.
-var ownVersion = version.MustParse(release.Libraries)
-
-func kubernetesVersion() string { return fmt.Sprintf("%d.%d", ownVersion.Major(), ownVersion.Minor()) }
+// kubernetesVersion returns the version of the libraries, which read the objects also if the process is of an older release.
+func kubernetesVersion() string { return release.Newest().String() }
 
 // readAbout decodes the metadata of a file or a snapshot. It rejects a newer version of Kubernetes, which may
 // have stored objects in versions that this one does not have.
@@ -140,8 +137,8 @@ func readAbout(text string) (a about, err error) {
 	if _, err := fmt.Sscanf(a.Kubernetes, "%d.%d", &major, &minor); err != nil {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
-	if version.MajorMinor(major, minor).GreaterThan(version.MajorMinor(ownVersion.Major(), ownVersion.Minor())) {
-		return a, fmt.Errorf("a fakecluster of Kubernetes %s wrote it, and this one is of %s: use a fakecluster of %[1]s or newer", a.Kubernetes, kubernetesVersion())
+	if version.MajorMinor(major, minor).GreaterThan(release.Newest()) {
+		return a, fmt.Errorf("the cluster in it is of Kubernetes %s; this fakecluster is of %s", a.Kubernetes, kubernetesVersion())
 	}
 	return a, nil
 }

@@ -20,6 +20,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -314,16 +315,17 @@ func TestSnapshotsAndDataFilesThatAreRefused(t *testing.T) {
 		must(t, snap.Write(&b, meta))
 		return &b
 	}
-	equal(t, "meta", snap.Meta(), `{"kubernetes":"1.37"}`)
+	newest, next := release.Newest().String(), release.Newest().AddMinor(1).String()
+	equal(t, "meta", snap.Meta(), `{"kubernetes":"`+newest+`"}`)
 	for want, options := range map[string]fakecluster.Option{
-		"WithSnapshot: the reader is nil":                                                                                      fakecluster.WithSnapshot(nil),
-		"WithSnapshot: this is not data of fakecluster (at byte 0)":                                                            fakecluster.WithSnapshot(strings.NewReader("my thesis")),
-		"WithSnapshot: the data is damaged, or not all of it is there (at byte 27)":                                            fakecluster.WithSnapshot(bytes.NewReader(bytes.Replace(text, []byte("1.37"), []byte("1.38"), 1))),
-		"WithSnapshot: a fakecluster of Kubernetes 1.38 wrote it, and this one is of 1.37: use a fakecluster of 1.38 or newer": fakecluster.WithSnapshot(with(`{"kubernetes":"1.38"}`)),
-		"WithSnapshot: the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot":                     fakecluster.WithSnapshot(with("")),
-		"the snapshot or data file is damaged: the key of service account tokens cannot be read; write it again":               fakecluster.WithSnapshot(with(`{"kubernetes":"1.37","accountKey":"AAAA"}`)),
-		"WithDataFile: data file " + path + ": this is not data of fakecluster (at byte 0)":                                    fakecluster.WithDataFile(path, ""),
-		`WithDataFile: unknown value "never" for syncing; write always or second`:                                              fakecluster.WithDataFile(path, "never"),
+		"WithSnapshot: the reader is nil":                                                                  fakecluster.WithSnapshot(nil),
+		"WithSnapshot: this is not data of fakecluster (at byte 0)":                                        fakecluster.WithSnapshot(strings.NewReader("my thesis")),
+		"WithSnapshot: the data is damaged, or not all of it is there (at byte 27)":                        fakecluster.WithSnapshot(bytes.NewReader(bytes.Replace(text, []byte(newest), []byte(next), 1))),
+		"WithSnapshot: the cluster in it is of Kubernetes " + next + "; this fakecluster is of " + newest:  fakecluster.WithSnapshot(with(`{"kubernetes":"` + next + `"}`)),
+		"WithSnapshot: the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot": fakecluster.WithSnapshot(with("")),
+		"the key of service account tokens is damaged":                                                     fakecluster.WithSnapshot(with(`{"kubernetes":"` + newest + `","accountKey":"AAAA"}`)),
+		"WithDataFile: data file " + path + ": this is not data of fakecluster (at byte 0)":                fakecluster.WithDataFile(path, ""),
+		`WithDataFile: unknown value "never" for syncing; write always or second`:                          fakecluster.WithDataFile(path, "never"),
 	} {
 		equal(t, "error", refused(t, options), want)
 	}

@@ -1,7 +1,9 @@
 package fakecluster_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,9 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // versionVariable is the environment variable with the version of a process.
@@ -23,7 +27,7 @@ const versionVariable = "FAKECLUSTER_KUBERNETES_VERSION"
 
 // TestClustersOfAnOlderVersion runs the tests of a version in a process of each older version.
 func TestClustersOfAnOlderVersion(t *testing.T) {
-	for _, version := range []string{"1.34", "1.35", "1.36"} {
+	for _, version := range release.Names()[:len(release.Names())-1] {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			child := exec.Command(os.Args[0], "-test.run=InThisVersion$|^(TestThisVersion|TestLaterFields|TestLaterStatus)$", "-test.v")
@@ -36,57 +40,51 @@ func TestClustersOfAnOlderVersion(t *testing.T) {
 }
 
 func TestThisVersion(t *testing.T) {
-	// What is on and what is off in each version.
-	versions := map[string]struct {
-		minor  string
-		made36 bool // what 1.36 turned on: version v1 of policies that mutate, impersonation by purpose, a health check
-		made37 bool // what 1.37 turned on: a role of trust bundles, deletes that ignore errors in reading
-	}{"": {"37", true, true}, "1.36": {"36", true, false}, "1.35": {"35", false, false}, "1.34": {"34", false, false}}
-	want, known := versions[os.Getenv(versionVariable)]
-	if !known {
-		t.Skip("this process has a version that the test does not know")
-	}
+	version := utilversion.MustParse(cmp.Or(os.Getenv(versionVariable), release.Newest().String()))
+	minor := fmt.Sprint(version.Minor())
+	made36 := version.Minor() >= 36 // what 1.36 turned on: version v1 of policies that mutate, impersonation by purpose, a health check
+	made37 := version.Minor() >= 37 // what 1.37 turned on: a role of trust bundles, deletes that ignore errors in reading
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client, err := kubernetes.NewForConfig(c.RESTConfig())
 	must(t, err)
 	info, err := client.ServerVersion()
 	must(t, err)
-	equal(t, "the emulated version", info.EmulationMinor, want.minor)
-	release := map[string]string{"37": "v1.37.1", "36": "v1.36.3", "35": "v1.35.4", "34": "v1.34.4"}[want.minor]
-	equal(t, "the version", info.Minor+" "+info.GitVersion, want.minor+" "+release)
+	equal(t, "the emulated version", info.EmulationMinor, minor)
+	equal(t, "the version", info.Minor, minor)
+	equal(t, "the release", strings.HasPrefix(info.GitVersion, "v1."+minor+"."), true)
 	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
-	equal(t, "policies are served", err == nil, want.made36)
-	equal(t, "or not found", apierrors.IsNotFound(err), !want.made36)
+	equal(t, "policies are served", err == nil, made36)
+	equal(t, "or not found", apierrors.IsNotFound(err), !made36)
 	_, err = client.RbacV1().ClusterRoles().Get(t.Context(), "system:cluster-trust-bundle-discovery", metav1.GetOptions{})
-	equal(t, "a role of a feature gate", err == nil, want.made37)
+	equal(t, "a role of a feature gate", err == nil, made37)
 	const check = "/healthz/poststarthook/peer-endpoint-reconciler-controller"
 	for _, path := range []string{"/flagz", "/statusz"} {
 		err := client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "text/plain").Do(t.Context()).Error()
-		equal(t, path, err == nil, want.made36)
+		equal(t, path, err == nil, made36)
 	}
-	equal(t, check, client.RESTClient().Get().AbsPath(check).Do(t.Context()).Error() == nil, want.made36)
+	equal(t, check, client.RESTClient().Get().AbsPath(check).Do(t.Context()).Error() == nil, made36)
 	as := c.RESTConfig()
 	as.Impersonate.UID = "1" // without a user
 	_, err = kubernetes.NewForConfigOrDie(as).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	equal(t, "impersonation has the words of before 1.36", strings.Contains(err.Error(), "requested [{UID  1  authentication.k8s.io/v1  }] without impersonating a user"), !want.made36)
+	equal(t, "impersonation has the words of before 1.36", strings.Contains(err.Error(), "requested [{UID  1  authentication.k8s.io/v1  }] without impersonating a user"), !made36)
 	ignore := true
 	err = client.CoreV1().ConfigMaps("kube-system").Delete(t.Context(), "extension-apiserver-authentication",
 		metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &ignore})
-	equal(t, "a delete takes the option and rejects it for a readable object", err != nil, want.made37)
+	equal(t, "a delete takes the option and rejects it for a readable object", err != nil, made37)
 
-	fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--emulated-version=1."+want.minor))
+	fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--emulated-version=1."+minor))
 	other := "1.36"
-	if want.minor == "36" {
+	if minor == "36" {
 		other = "1.35"
 	}
 	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--emulated-version="+other))
-	equal(t, "another version", err.Error(), "WithAPIServerFlags: --emulated-version="+other+": this process behaves as Kubernetes 1."+want.minor+
+	equal(t, "another version", err.Error(), "WithAPIServerFlags: --emulated-version="+other+": this process behaves as Kubernetes 1."+minor+
 		", and upstream's feature gates belong to the process: set FAKECLUSTER_EMULATED_VERSION="+other+" before it starts")
-	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--min-compatibility-version=1."+want.minor))
-	equal(t, "objects for another version", err == nil, want.minor == info.MinCompatibilityMinor)
+	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--min-compatibility-version=1."+minor))
+	equal(t, "objects for another version", err == nil, minor == info.MinCompatibilityMinor)
 	if err != nil {
-		equal(t, "the reason", err.Error(), "WithAPIServerFlags: --min-compatibility-version=1."+want.minor+": this process stores objects for Kubernetes 1."+info.MinCompatibilityMinor+
-			", and upstream's feature gates belong to the process: set FAKECLUSTER_MIN_COMPATIBILITY_VERSION=1."+want.minor+" before it starts")
+		equal(t, "the reason", err.Error(), "WithAPIServerFlags: --min-compatibility-version=1."+minor+": this process stores objects for Kubernetes 1."+info.MinCompatibilityMinor+
+			", and upstream's feature gates belong to the process: set FAKECLUSTER_MIN_COMPATIBILITY_VERSION=1."+minor+" before it starts")
 	}
 	t.Setenv(versionVariable, "1.31")
 	_, err = fakecluster.New(fakecluster.InProcess())
@@ -123,7 +121,7 @@ func TestEmulating(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
 	info, err := client.ServerVersion()
 	must(t, err)
-	equal(t, "the version", info.GitVersion+" emulates "+info.EmulationMinor, "v1.37.1 emulates 35")
+	equal(t, "the version", info.GitVersion+" emulates "+info.EmulationMinor, release.Libraries+" emulates 35")
 	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	equal(t, "a version of 1.36 is not found", apierrors.IsNotFound(err), true)
 	text, err := client.RESTClient().Get().AbsPath("/openapi/v3/api/v1").SetHeader("Accept", "application/json").Do(t.Context()).Raw()

@@ -2,8 +2,11 @@ package rest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 func TestAuthentication(t *testing.T) {
@@ -85,9 +88,10 @@ func TestVersionIsThatOfTheLibraries(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 		t.Fatal(err)
 	}
+	newest := fmt.Sprint(release.Newest().Minor())
 	for field, want := range map[string]string{
-		"major": "1", "minor": "37", "gitVersion": "v1.37.1",
-		"emulationMajor": "1", "emulationMinor": "37", "minCompatibilityMajor": "1", "minCompatibilityMinor": "36",
+		"major": "1", "minor": newest, "gitVersion": release.Libraries,
+		"emulationMajor": "1", "emulationMinor": newest, "minCompatibilityMajor": "1", "minCompatibilityMinor": fmt.Sprint(release.Newest().Minor() - 1),
 	} {
 		expect(t, field, got[field], want)
 	}

@@ -15,6 +15,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -64,41 +65,41 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 		sent, answered     map[string]string // by path
 	}{
 		{"an update sends the object and is answered with it", "update namespaces/finalize n",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
 			map[string]string{"kind": "Namespace", "apiVersion": "v1", "metadata.name": "n", "spec": "{}"},
 			map[string]string{"kind": "Namespace", "apiVersion": "v1", "metadata.name": "n", "spec": "{}"}},
 		{"an apply sends the configuration", "patch validatingadmissionpolicies/status p",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "validatingadmissionpolicy-status-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "validatingadmissionpolicy-status-controller",
 			map[string]string{"kind": "ValidatingAdmissionPolicy", "metadata.name": "p", "status.observedGeneration": "1", "spec": ""},
 			map[string]string{"kind": "ValidatingAdmissionPolicy", "metadata.name": "p", "status.observedGeneration": "1", "spec.failurePolicy": "Fail"}},
 		{"a delete sends its options and is answered with a Status", "delete configmaps a",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
 			map[string]string{"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "propagationPolicy": "Background"}, // so does a real server write v1
 			map[string]string{"kind": "Status", "apiVersion": "v1", "status": "Success", "details.name": "a", "details.kind": "configmaps"}},
 		{"a delete that has only begun is answered with the object", "delete secrets held",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "namespace-controller",
 			map[string]string{"kind": "DeleteOptions", "propagationPolicy": "Background"},
 			map[string]string{"kind": "Secret", "metadata.name": "held", "metadata.finalizers.0": "example.com/hold"}},
 		{"the collector sends its preconditions", "delete secrets dependent",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
 			map[string]string{"kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions.uid": uid},
 			map[string]string{"kind": "Status", "status": "Success", "details.name": "dependent"}},
 		{"the collector sends the finalizers that remain", "patch configmaps owner",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
 			map[string]string{"metadata.finalizers": "", "metadata.resourceVersion": revision},
 			map[string]string{"kind": "ConfigMap", "metadata.name": "owner", "metadata.finalizers": ""}},
 		{"the migrator sends what it has seen of the object", "patch knobs k",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
 			map[string]string{"@this": `{"apiVersion":"example.com/v1","kind":"Knob","metadata":{"resourceVersion":"` + knob + `"}}`},
 			map[string]string{"kind": "Knob", "apiVersion": "example.com/v1", "metadata.name": "k"}},
 		{"and applies to the definition", "patch customresourcedefinitions/status knobs.example.com",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
 			map[string]string{"kind": "CustomResourceDefinition", "status.conditions.#.reason": `["MigrationSucceeded"]`, "status.storedVersions": `["v1"]`, "spec": ""},
 			map[string]string{"status.storedVersions": `["v1"]`, "status.conditions.#.type": `["NamesAccepted","Established","StorageMigrating"]`,
 				`metadata.managedFields.#(manager=="migration-runner-controller").operation`:   "Apply",
 				`metadata.managedFields.#(manager=="migration-runner-controller").subresource`: "status"}},
 		{"and then the migration", "update storageversionmigrations/status m",
-			"kube-controller-manager/v1.37.1 (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
+			"kube-controller-manager/" + release.Libraries + " (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
 			map[string]string{"kind": "StorageVersionMigration", "status.conditions.1.message": "Migration completed"},
 			map[string]string{"kind": "StorageVersionMigration", "status.conditions.1.message": "Migration completed"}},
 	} {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // TestLivingClustersOfOlderVersions runs a test in a process of each older version, in which some kinds are not served.
 func TestLivingClustersOfOlderVersions(t *testing.T) {
-	for _, version := range []string{"1.34", "1.35", "1.36"} {
+	for _, version := range release.Names()[:len(release.Names())-1] {
 		t.Run(version, func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run=^TestADeploymentRuns$", "-test.timeout=2m")
 			child.Env = append(os.Environ(), "FAKECLUSTER_KUBERNETES_VERSION="+version)

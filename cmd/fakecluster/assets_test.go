@@ -30,6 +30,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // testAssets are the assets of the test binary, which is the command itself.
@@ -313,7 +314,7 @@ func TestProgramsAnswerVersionAndHelp(t *testing.T) {
 		stderr  string
 	}{
 		{"kube-apiserver", []string{"--x"}, 1, "", "Error: unknown flag: --x\n"},
-		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes v1.37.1\n", ""},
+		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes " + release.Libraries + "\n", ""},
 		{"kube-apiserver", nil, 1, "", "Error: [--etcd-servers must be specified, service-account-issuer is a required flag, " +
 			"either `--service-account-key-file` or `--service-account-signing-endpoint` must be set, --service-account-signing-key-file and --service-account-issuer are required flags]\n"},
 		{"kube-apiserver", []string{"--etcd-servers=a", "--service-account-key-file=a", "--api-audiences=a"}, 1, "",

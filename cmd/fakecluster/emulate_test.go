@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fakecluster/fakecluster/internal/host"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // The drop-in behaves as the version of its flag, or of its folder.
@@ -33,6 +34,7 @@ func TestTheDropInBehavesAsAnOlderVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	newest := release.Info().Minor
 	for _, test := range []struct {
 		rule, program string
 		flags         []string
@@ -40,12 +42,12 @@ func TestTheDropInBehavesAsAnOlderVersion(t *testing.T) {
 		emulated      string
 		status        int
 	}{
-		{"without a flag", asset(t, "kube-apiserver"), nil, "37", "37", http.StatusOK},
-		{"a flag", asset(t, "kube-apiserver"), []string{"--emulated-version=1.36"}, "37", "36", http.StatusOK},
-		{"a flag with the component", asset(t, "kube-apiserver"), []string{"--emulated-version=kube=1.35"}, "37", "35", http.StatusNotFound},
+		{"without a flag", asset(t, "kube-apiserver"), nil, newest, newest, http.StatusOK},
+		{"a flag", asset(t, "kube-apiserver"), []string{"--emulated-version=1.36"}, newest, "36", http.StatusOK},
+		{"a flag with the component", asset(t, "kube-apiserver"), []string{"--emulated-version=kube=1.35"}, newest, "35", http.StatusNotFound},
 		{"a folder", filepath.Join(folder, "kube-apiserver"), nil, "35", "35", http.StatusNotFound},
 		{"a folder and a flag that says the same", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.35"}, "35", "35", http.StatusNotFound},
-		{"a folder and a flag", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.36"}, "37", "36", http.StatusOK},
+		{"a folder and a flag", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.36"}, newest, "36", http.StatusOK},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newSuite(t)
@@ -142,7 +144,7 @@ func TestThereIsAHostForEachVersion(t *testing.T) {
 	if err := again.Wait(); err != nil {
 		t.Errorf("the second one: %v", err)
 	}
-	for in, version := range map[string]string{folder: "1.37", folder + "-1.35": "1.35"} {
+	for in, version := range map[string]string{folder: release.Newest().String(), folder + "-1.35": "1.35"} {
 		if info, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK || info.BehavesAs != version {
 			t.Errorf("the host in %s: %d, it behaves as %q, want %q", in, code, info.BehavesAs, version)
 		}
@@ -187,7 +189,7 @@ func TestAHostHasClustersOfEachVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := cmp.Or(version, "1.37")
+		want := cmp.Or(version, release.Newest().String())
 		if answered, err := kubernetes.NewForConfigOrDie(cfg).ServerVersion(); err != nil || answered.Major+"."+answered.Minor != want {
 			t.Errorf("/version of the cluster of version %q is %+v, %v, want %s", version, answered, err, want)
 		}
@@ -204,7 +206,7 @@ func TestAHostHasClustersOfEachVersion(t *testing.T) {
 }
 
 func TestVersionsThatDoNotExist(t *testing.T) {
-	const choices = "write 1.34, 1.35, 1.36 or 1.37\n"
+	choices := "write " + release.Choices() + "\n"
 	for _, test := range []struct {
 		args []string
 		want string

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // stopsBySignal reports whether a server keeps a field of the gate ContainerStopSignals, which is off by default.
@@ -62,7 +65,7 @@ func TestFeatureGatesThatCannotBeSet(t *testing.T) {
 	}
 	t.Setenv("FAKECLUSTER_FEATURE_GATES", "")
 	for version, want := range map[string]string{
-		"1.30": "minCompatibilityVersion version 1.30 is not between [1.34, 1.37]", "foo": `could not parse "foo" as version`,
+		"1.30": fmt.Sprintf("minCompatibilityVersion version 1.30 is not between [%s, %s]", release.Newest().SubtractMinor(3), release.Newest()), "foo": `could not parse "foo" as version`,
 	} {
 		if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--min-compatibility-version="+version)...); status != failed || stderr != "Error: --min-compatibility-version: "+want+"\n" {
 			t.Errorf("%s: status %d, stderr %q", version, status, stderr)

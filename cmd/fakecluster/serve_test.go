@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // asMain makes the test binary the command itself, for the tests of signals.
@@ -225,7 +227,7 @@ func TestRootCommand(t *testing.T) {
 		args []string
 		has  string
 	}{
-		{[]string{"--version"}, ", Kubernetes v1.37.1\n"},
+		{[]string{"--version"}, ", Kubernetes " + release.Libraries + "\n"},
 		{[]string{"completion", "bash"}, "bash completion"},
 		{[]string{"help", "serve"}, "kubectl --kubeconfig cluster.kubeconfig get namespaces"},
 		{[]string{"help", "run"}, "fakecluster run scenarios/"},

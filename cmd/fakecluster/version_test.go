@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // The command prints what a bug report needs, for people and for programs.
@@ -15,7 +17,7 @@ func TestVersionCommand(t *testing.T) {
 	version := thisBuild().Version // go test records none, and -buildvcs=true does
 	want := build{
 		Version: version, Commit: thisBuild().Commit, Modified: thisBuild().Modified, Go: runtime.Version(), Platform: platform,
-		Kubernetes: "v1.37.1", BehavesAs: []string{"1.34", "1.35", "1.36", "1.37"},
+		Kubernetes: release.Libraries, BehavesAs: release.Names(),
 	}
 	var stdout, stderr bytes.Buffer
 	status := execute(t.Context(), []string{"version", "--output", "json"}, &stdout, &stderr)

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fakecluster/fakecluster/internal/host"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // client is a client of a host in the test, without a socket.
@@ -176,7 +177,7 @@ func TestOperations(t *testing.T) {
 	if got := do[host.Clusters](c, "GET /v1/clusters", "", "").Clusters; !slices.Equal(got, []string{"c1"}) {
 		t.Errorf("clusters %v", got)
 	}
-	if got, want := do[host.Info](c, "GET /v1/info", "", ""), (host.Info{Version: "v1.2.3", Kubernetes: "v1.37.1", BehavesAs: "1.37", Build: "b", PID: 42, Sessions: 1, Clusters: 1}); got != want {
+	if got, want := do[host.Info](c, "GET /v1/info", "", ""), (host.Info{Version: "v1.2.3", Kubernetes: release.Libraries, BehavesAs: newest, Build: "b", PID: 42, Sessions: 1, Clusters: 1}); got != want {
 		t.Errorf("the host is %+v, want %+v", got, want)
 	}
 	admin := clientset(t, made.Kubeconfig)

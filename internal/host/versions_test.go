@@ -11,10 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/internal/host"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // newest is the version of the process of the test.
-const newest = "1.37"
+var newest = release.Newest().String()
 
 // A cluster of another version is in the host of this version, and is used as if it were here. It ends with its session here.
 func TestAClusterOfAnotherVersion(t *testing.T) {
@@ -72,7 +73,7 @@ func TestAClusterOfAnotherVersion(t *testing.T) {
 		},
 		{
 			"a version that does not exist", "POST", "/v1/clusters", `{"session": "SESSION", "kubernetesVersion": "1.30"}`, http.StatusBadRequest,
-			`{"error":"kubernetesVersion: fakecluster does not have Kubernetes \"1.30\": write 1.34, 1.35, 1.36 or 1.37"}` + "\n",
+			`{"error":"kubernetesVersion: fakecluster does not have Kubernetes \"1.30\": write ` + release.Choices() + `"}` + "\n",
 		},
 		{
 			"a host that does not start", "POST", "/v1/clusters", `{"session": "SESSION", "kubernetesVersion": "1.36"}`, http.StatusInternalServerError,

@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -117,12 +118,14 @@ func ParseMinCompatibility(text string) (*version.Version, error) {
 	return to, nil
 }
 
-// emulatable returns the versions that a process can have, the oldest first.
+// emulatable returns the versions, the oldest first: the older ones with a file, and the newest.
 func emulatable() (versions []*version.Version) {
-	for v := oldest; !v.GreaterThan(newest); v = v.AddMinor(1) {
-		versions = append(versions, v)
+	for v := oldest; v.LessThan(newest); v = v.AddMinor(1) {
+		if _, err := fs.Stat(files, fileName(v.String())); err == nil {
+			versions = append(versions, v)
+		}
 	}
-	return versions
+	return append(versions, newest)
 }
 
 // Names returns the versions that a process can have, the oldest first, such as 1.35.

@@ -31,9 +31,11 @@ type api struct {
 	Definitions map[string]json.RawMessage
 }
 
+func fileName(version string) string { return "api-" + version + ".json" }
+
 // apiOf reads the file of a version.
 func apiOf(version string) (*api, error) {
-	text, err := files.ReadFile("api-" + version + ".json")
+	text, err := files.ReadFile(fileName(version))
 	if err != nil {
 		return nil, err
 	}

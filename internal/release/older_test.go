@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -32,34 +31,41 @@ func fieldsIn(t *testing.T, version string, obj any) *LaterFields {
 	return older.fieldsOf(reflect.TypeOf(obj))
 }
 
+// lacking returns a release that does not have a field of a definition.
+func lacking(definition, field string) *api {
+	return &api{Definitions: map[string]json.RawMessage{definition: json.RawMessage(`{"properties":{"` + field + `":null}}`)}}
+}
+
 // There is a file for each older version, which lists the fields that came with each version after it.
 func TestFiles(t *testing.T) {
-	const (
-		pod   = "io.k8s.api.core.v1.PodSpec"
-		hpa   = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition"
-		csi   = "io.k8s.api.storage.v1.CSIDriverSpec"
-		since = "schedulingGroup"
-	)
-	later := map[string][3]bool{} // by version: of 1.37, 1.36 and 1.35
-	for _, version := range Names()[:len(Names())-1] {
-		older, err := apiOf(version)
+	for v := oldest; v.LessThan(newest); v = v.AddMinor(1) {
+		older, err := apiOf(v.String())
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%v: go run ./older in conformance writes the files", err)
+			continue
 		}
-		if !strings.HasPrefix(older.Release, "v"+version+".") {
-			t.Errorf("the file of %s is of %s", version, older.Release)
+		if !strings.HasPrefix(older.Release, "v"+v.String()+".") {
+			t.Errorf("the file of %s is of %s", v, older.Release)
 		}
-		later[version] = [3]bool{older.laterFields(hpa)["observedGeneration"], older.laterFields(pod)[since], older.laterFields(csi)["serviceAccountTokenInSecrets"]}
-		if got := slices.Contains(older.Lacks, "admissionregistration.k8s.io/v1 mutatingadmissionpolicies"); got != (version != "1.36") {
-			t.Errorf("%s lacks policies that mutate: %t", version, got)
+		for _, field := range []struct {
+			definition, name string
+			since            uint
+		}{
+			{"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition", "observedGeneration", 37},
+			{"io.k8s.api.core.v1.PodSpec", "schedulingGroup", 36},
+			{"io.k8s.api.storage.v1.CSIDriverSpec", "serviceAccountTokenInSecrets", 35},
+		} {
+			if later := older.laterFields(field.definition)[field.name]; later != (v.Minor() < field.since) {
+				t.Errorf("%s is a later field of %s: %t", field.name, v, later)
+			}
+		}
+		if lacks := slices.Contains(older.Lacks, "admissionregistration.k8s.io/v1 mutatingadmissionpolicies"); lacks != (v.Minor() < 36) {
+			t.Errorf("%s lacks policies that mutate: %t", v, lacks)
 		}
 	}
-	want := map[string][3]bool{"1.36": {true, false, false}, "1.35": {true, true, false}, "1.34": {true, true, true}}
-	if diff := cmp.Diff(want, later); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if _, err := apiOf("1.37"); err == nil {
-		t.Error("there is a file of the newest version")
+	entries, err := files.ReadDir(".")
+	if older := int(newest.Minor() - oldest.Minor()); err != nil || len(entries) != older {
+		t.Errorf("there are %d files, want %d, those of %s to the one before %s", len(entries), older, oldest, newest)
 	}
 }
 
@@ -139,7 +145,8 @@ func TestRename(t *testing.T) {
 	obj := map[string]any{"spec": map[string]any{
 		"serviceAccountTokenInSecrets": true, "attachRequired": true,
 	}}
-	later := fieldsIn(t, "1.34", &storagev1.CSIDriver{})
+	older := lacking("io.k8s.api.storage.v1.CSIDriverSpec", "serviceAccountTokenInSecrets")
+	later := older.fieldsOf(reflect.TypeFor[*storagev1.CSIDriver]())
 	later.Rename(obj)
 	driver := &storagev1.CSIDriver{}
 	err := later.Restore(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj, driver, true))
@@ -158,12 +165,13 @@ func TestPrune(t *testing.T) {
 		OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"a": {Type: "string"}}},
 	}}}
 	crd.Status.ObservedGeneration = 3
-	fieldsIn(t, "1.34", crd).Prune(crd)
+	const status = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus"
+	lacking(status, "observedGeneration").fieldsOf(reflect.TypeOf(crd)).Prune(crd)
 	if crd.Status.ObservedGeneration != 0 || crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["a"].Type != "string" {
 		t.Errorf("%+v", crd)
 	}
-	if later := fieldsIn(t, "1.35", crd); later != nil {
-		t.Errorf("1.35 does not have %v", later.names)
+	if later := lacking("io.k8s.api.storage.v1.CSIDriverSpec", "serviceAccountTokenInSecrets").fieldsOf(reflect.TypeOf(crd)); later != nil {
+		t.Errorf("a definition has the later fields %v of another kind", later.names)
 	}
 	type inner struct {
 		Pods map[string]corev1.PodSpec `json:"pods"`

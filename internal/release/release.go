@@ -6,20 +6,20 @@ import (
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+	baseversion "k8s.io/component-base/version"
 )
 
-// Libraries is the Kubernetes release of the libraries in go.mod. All else that depends on the release follows from it.
+// Libraries is the release of k8s.io/kubernetes in go.mod, which /version has. A test compares the two.
 const Libraries = "v1.37.1"
 
 // newest is the minor version of the libraries, and oldest the oldest that they can emulate.
 var (
-	newest = minor(utilversion.MustParse(Libraries))
+	newest = utilversion.MustParse(baseversion.DefaultKubeBinaryVersion)
 	oldest = newest.SubtractMinor(3)
 )
 
-func minor(v *utilversion.Version) *utilversion.Version {
-	return utilversion.MajorMinor(v.Major(), v.Minor())
-}
+// Newest returns the minor version of the libraries, such as 1.35, whatever the process behaves as.
+func Newest() *utilversion.Version { return newest }
 
 // Info returns the body of /version: the Kubernetes release of the server, which is that of the libraries or an older
 // one.

@@ -10,8 +10,8 @@ type Flag struct {
 	Only        string // the accepted value of a refused flag; empty: Default
 }
 
-// Table has all flags of kube-apiserver 1.37, by name, with upstream's types and defaults. A test in
-// conformance/serverflags compares it with the flags of the real command.
+// Table has all flags of kube-apiserver, by name, with the types and defaults that upstream
+// gives them. A test in conformance/serverflags compares it with the flags of the real command.
 var Table = []Flag{
 	{Name: "admission-control", Type: "stringSlice", Default: "[]", Refused: "see --enable-admission-plugins and --disable-admission-plugins"},
 	{Name: "admission-control-config-file", Type: "string", Applied: "configure admission plugins, except the folders of staticManifestsDir"},
@@ -83,7 +83,7 @@ var Table = []Flag{
 	{Name: "disable-http2-serving", Type: "bool", Default: "false", Applied: "serve HTTP/1.1 only"},
 	{Name: "disabled-metrics", Type: "stringSlice", Default: "[]"},
 	{Name: "egress-selector-config-file", Type: "string", Refused: "webhooks and aggregated servers are called directly"},
-	{Name: "emulated-version", Type: "stringSlice", Default: "[]", Applied: "the version to emulate, from 1.34 to 1.37, which the whole process has"},
+	{Name: "emulated-version", Type: "stringSlice", Default: "[]", Applied: "the version to emulate, one of those that fakecluster version prints; the whole process has it"},
 	{Name: "emulation-forward-compatible", Type: "bool", Default: "false", Refused: "an emulated version has its own resources only"},
 	{Name: "enable-admission-plugins", Type: "stringSlice", Default: "[]", Applied: "admission plugins to turn on"},
 	{Name: "enable-aggregator-routing", Type: "bool", Default: "false"},

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // machine is shown on a machine, with counts.
@@ -121,7 +123,7 @@ kubelet_pod_start_duration_seconds_bucket{le="2"} 2
 			"# HELP kubelet_pod_start_duration_seconds [ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run\n" +
 				"# TYPE kubelet_pod_start_duration_seconds histogram\n", "kubelet_pod_start_duration_seconds_sum 3\nkubelet_pod_start_duration_seconds_count 2\n",
 			"# HELP kubelet_running_pods [ALPHA] Number of pods that have a running pod sandbox\n# TYPE kubelet_running_pods gauge\n",
-			"# TYPE kubelet_started_pods_total counter\n", `,git_version="v1.37.1",`,
+			"# TYPE kubelet_started_pods_total counter\n", `,git_version="` + release.Libraries + `",`,
 		} {
 			if !strings.Contains(got, line) {
 				t.Errorf("the metrics are without %q:\n%s", line, got)

@@ -55,6 +55,15 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	former, err := filepath.Glob(filepath.Join(into, "api-*.json"))
+	if err != nil {
+		return err
+	}
+	for _, file := range former { // one of them is of a version that the newest does not emulate any more
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
 	for _, minor := range programs.OlderVersions() {
 		release, err := programs.Release(minor)
 		if err != nil {

@@ -45,7 +45,7 @@ import (
 // list has what is answered in another way. Requests that are answered alike are not in it.
 var list = verdict.List{
 	Path: "wire.txt",
-	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver 1.37.1. All others of
+	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver. All others of
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
 "-" is the real server, "+" fakecluster. The causes: a program that is built from modules has no commit and
 no date; a definition without objects ends at once; a list of objects of which one cannot be read says so at

@@ -12,7 +12,7 @@ import (
 
 // olderComment heads the lists of older versions, and explains each reason.
 const olderComment = `The requests that fakecluster as an older version answers in another way than the real kube-apiserver of this version.
-"go run ./wire -older VERSION" writes this with -update. "emulated" means that a real kube-apiserver 1.37.1 that emulates the version
+"go run ./wire -older VERSION" writes this with -update. "emulated" means that the newest real kube-apiserver, which emulates the version,
 answers as fakecluster does, "both" that it answers in a third way, and "alone" that it answers as the old server. Then the reason and the first line that
 differs follow: "-" is the old server, "+" fakecluster. The reasons:
 by chance: a real server of one version differs from itself, too; so do lists of a kind whose two versions are tried at the same time.

@@ -1,9 +1,12 @@
 package programs
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // The modules of the staging tree have the version of the release.
@@ -42,12 +45,18 @@ require (
 }
 
 func TestRelease(t *testing.T) {
-	for _, minor := range OlderVersions() {
-		if release, err := Release(minor); err != nil || release == "" {
+	var versions []string
+	for back := range uint(3) { // Kubernetes emulates three
+		minor := release.Newest().SubtractMinor(3 - back).String()
+		versions = append(versions, minor)
+		if release, err := Release(minor); err != nil || !strings.HasPrefix(release, "v"+minor+".") {
 			t.Errorf("%s: %q, %v", minor, release, err)
 		}
 	}
-	want := `there is no older version "1.33": write one of 1.34, 1.35, 1.36`
+	if d := cmp.Diff(versions, OlderVersions()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	want := `there is no older version "1.33": write one of ` + strings.Join(versions, ", ")
 	if _, err := Release("1.33"); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // The versions are those of the module in which nothing but the programs stands.
@@ -12,7 +14,7 @@ func TestVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"k8s.io/kubernetes": "v1.37.1", "go.etcd.io/etcd/server/v3": "v3.7.0"}
+	want := map[string]string{"k8s.io/kubernetes": release.Libraries, "go.etcd.io/etcd/server/v3": "v3.7.0"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

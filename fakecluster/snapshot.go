@@ -138,7 +138,7 @@ func readAbout(text string) (a about, err error) {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	if version.MajorMinor(major, minor).GreaterThan(release.Newest()) {
-		return a, fmt.Errorf("the cluster in it is of Kubernetes %s; this fakecluster is of %s", a.Kubernetes, kubernetesVersion())
+		return a, fmt.Errorf("a fakecluster of Kubernetes %s wrote it, and this one is of %s: use a fakecluster of %[1]s or newer", a.Kubernetes, kubernetesVersion())
 	}
 	return a, nil
 }

@@ -318,14 +318,14 @@ func TestSnapshotsAndDataFilesThatAreRefused(t *testing.T) {
 	newest, next := release.Newest().String(), release.Newest().AddMinor(1).String()
 	equal(t, "meta", snap.Meta(), `{"kubernetes":"`+newest+`"}`)
 	for want, options := range map[string]fakecluster.Option{
-		"WithSnapshot: the reader is nil":                                                                  fakecluster.WithSnapshot(nil),
-		"WithSnapshot: this is not data of fakecluster (at byte 0)":                                        fakecluster.WithSnapshot(strings.NewReader("my thesis")),
-		"WithSnapshot: the data is damaged, or not all of it is there (at byte 27)":                        fakecluster.WithSnapshot(bytes.NewReader(bytes.Replace(text, []byte(newest), []byte(next), 1))),
-		"WithSnapshot: the cluster in it is of Kubernetes " + next + "; this fakecluster is of " + newest:  fakecluster.WithSnapshot(with(`{"kubernetes":"` + next + `"}`)),
-		"WithSnapshot: the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot": fakecluster.WithSnapshot(with("")),
-		"the key of service account tokens is damaged":                                                     fakecluster.WithSnapshot(with(`{"kubernetes":"` + newest + `","accountKey":"AAAA"}`)),
-		"WithDataFile: data file " + path + ": this is not data of fakecluster (at byte 0)":                fakecluster.WithDataFile(path, ""),
-		`WithDataFile: unknown value "never" for syncing; write always or second`:                          fakecluster.WithDataFile(path, "never"),
+		"WithSnapshot: the reader is nil":                                           fakecluster.WithSnapshot(nil),
+		"WithSnapshot: this is not data of fakecluster (at byte 0)":                 fakecluster.WithSnapshot(strings.NewReader("my thesis")),
+		"WithSnapshot: the data is damaged, or not all of it is there (at byte 27)": fakecluster.WithSnapshot(bytes.NewReader(bytes.Replace(text, []byte(newest), []byte(next), 1))),
+		"WithSnapshot: a fakecluster of Kubernetes " + next + " wrote it, and this one is of " + newest + ": use a fakecluster of " + next + " or newer": fakecluster.WithSnapshot(with(`{"kubernetes":"` + next + `"}`)),
+		"WithSnapshot: the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot":                                               fakecluster.WithSnapshot(with("")),
+		"the snapshot or data file is damaged: the key of service account tokens cannot be read; write it again":                                         fakecluster.WithSnapshot(with(`{"kubernetes":"` + newest + `","accountKey":"AAAA"}`)),
+		"WithDataFile: data file " + path + ": this is not data of fakecluster (at byte 0)":                                                              fakecluster.WithDataFile(path, ""),
+		`WithDataFile: unknown value "never" for syncing; write always or second`:                                                                        fakecluster.WithDataFile(path, "never"),
 	} {
 		equal(t, "error", refused(t, options), want)
 	}

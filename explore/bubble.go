@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/callers"
 )
 
 // errInBubble is the error of an exploration in a bubble.
@@ -23,13 +23,10 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 			if !strings.Contains(fmt.Sprint(p), "deadlock") {
 				panic(p)
 			}
-			if left := leftOver(out.run.bubbleName()); left != "" && e.subject.checks(NoLeak) {
-				out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
-					what: "goroutines wait forever after the operator has ended", detail: left})
-			}
+			e.noteLeft(out, stacksIn(out.run.bubbleName()))
 		}
 	}()
-	synctest.Test(e.t, func(t *testing.T) {
+	e.t.bubble(func(t *testing.T) {
 		out.run.setBubble(bubbleOf())
 		// Watch before the cluster starts, because its own watch would report the subject as if it were a
 		// test. The watch lasts until the cluster is closed; otherwise the cluster would read the stacks of
@@ -41,12 +38,24 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	})
 }
 
+// noteLeft notes the goroutines that are left in a bubble, by their stacks.
+func (e *operatorExploration) noteLeft(out *outcome, stacks []string) {
+	if left := leftOver(stacks); left != "" && e.subject.checks(NoLeak) {
+		out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
+			what: "goroutines wait forever after the operator has ended", detail: left})
+	}
+}
+
 // idleTime is how long a bubble may go without a request of the operator before that may be an endless loop.
 const idleTime = 48 * time.Hour
 
 // standstill returns the message for an operator that waits for something outside of the bubble.
-func standstill(b bubble.Blocked) string {
-	return inSubject.Replace(b.Mistake()) + ". If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:"
+func (e *operatorExploration) standstill(b bubble.Blocked) string {
+	text := inSubject.Replace(b.Mistake()) + ". If the operator needs it, explore it in real time: "
+	if e.t.begin == nil {
+		return text + "write RealTime: time.Second in the explore.Subject. The goroutine that waits:"
+	}
+	return text + "use package explore of module fakecluster, whose Subject has RealTime. The goroutine that waits:"
 }
 
 // inSubject replaces advice for a test by advice for a subject.
@@ -76,17 +85,17 @@ func bubbleOf() string {
 // it delivers an event (kubernetes/kubernetes#113254).
 const leftByLibraries = "k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop("
 
-// leftOver describes the goroutines of the operator that are left in a bubble, with the first stack, or
-// returns "".
-func leftOver(bubble string) string {
+// leftOver describes the goroutines of the operator among those that are left in a bubble, with the first
+// stack, or returns "".
+func leftOver(stacks []string) string {
 	n := 0
 	first := ""
-	for _, stack := range stacksIn(bubble) {
+	for _, stack := range stacks {
 		if strings.Contains(stack, leftByLibraries) {
 			continue
 		}
 		n++
-		if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
+		if own := callers.LineOfStack(stack); first == "" || own != "" && callers.LineOfStack(first) == "" {
 			first = stack
 		}
 	}

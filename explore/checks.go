@@ -16,6 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/callers"
 )
 
 // check runs the oracles on the cluster after a step, and adds a checkpoint.
@@ -385,8 +386,8 @@ func (p *player) checkRequests() {
 	}
 	p.run.mu.Lock()
 	for _, s := range p.run.seen {
-		if s.callers != nil {
-			p.out.callers[s.auditID] = lineOf(s.callers)
+		if line := s.line(); line != "" {
+			p.out.callers[s.auditID] = line
 		}
 	}
 	p.run.mu.Unlock()
@@ -407,10 +408,20 @@ func (p *player) checkRequests() {
 				what: "the server drops the status in a write of the operator, because it is stored at the subresource status alone", detail: p.line(r)})
 		}
 	}
+	if there := p.out.there; there != nil {
+		p.reportPanics(there.Panics())
+	}
 	for _, section := range p.run.cluster.Findings().Sections {
 		if strings.Contains(section.Title, "panicked") {
-			p.report(problem{oracle: NoPanic, key: "panic" + placeOfPanic.FindString(section.Lines[0]), step: -1, what: "the operator panics", detail: strings.Join(section.Lines, "\n")})
+			p.reportPanics(section.Lines)
 		}
+	}
+}
+
+// reportPanics reports panics from which a library has recovered.
+func (p *player) reportPanics(lines []string) {
+	if len(lines) > 0 {
+		p.report(problem{oracle: NoPanic, key: "panic" + placeOfPanic.FindString(lines[0]), step: -1, what: "the operator panics", detail: strings.Join(lines, "\n")})
 	}
 }
 
@@ -427,7 +438,7 @@ func (p *player) checkLog() {
 		case strings.HasPrefix(line, "the controller "+operatorName+" has "):
 			_, stack, _ := strings.Cut(text, line)
 			line = strings.Replace(line, "the controller operator", "the operator", 1)
-			if place := lineOfStack(stack); strings.HasPrefix(line, "the operator has panicked") && place != "" {
+			if place := callers.LineOfStack(stack); strings.HasPrefix(line, "the operator has panicked") && place != "" {
 				line += " (" + place + ")"
 			}
 		default:
@@ -461,8 +472,8 @@ func (p *player) codeOf(auditID string) string {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {
-		if s.auditID == auditID && s.callers != nil {
-			return lineOf(s.callers)
+		if s.auditID == auditID {
+			return s.line()
 		}
 	}
 	return ""

@@ -18,6 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/callers"
 )
 
 const (
@@ -84,6 +85,7 @@ type sentRequest struct {
 	dryRun  bool
 	lag     int       // the number of revisions after which a stale answer differs; 0: none does
 	callers []uintptr // the callers of the request, if the run records them
+	code    string    // the line of code that sent it, if that is in another process
 	// written is the object of a write about which the server warns, or that has a status, which the server
 	// may drop.
 	written map[string]any
@@ -342,3 +344,11 @@ const auditIDs = "explore-"
 
 // fromOperator reports whether a request with an audit ID was sent by a controller.
 func fromOperator(auditID string) bool { return strings.HasPrefix(auditID, auditIDs) }
+
+// line returns the line of code that has sent a request; empty: it is not known.
+func (s *sentRequest) line() string {
+	if s.code != "" || s.callers == nil {
+		return s.code
+	}
+	return callers.Line(s.callers)
+}

@@ -14,13 +14,14 @@ import (
 // corpusFolder has a folder for each test with the trials of its findings, one in each file.
 const corpusFolder = "testdata/explore"
 
-func corpusOf(test string) string {
-	return filepath.Join(corpusFolder, junit.FileName(test))
+// corpus is the folder of the test.
+func (t test) corpus() string {
+	return filepath.Join(t.folder, corpusFolder, junit.FileName(t.Name()))
 }
 
 // remember writes the trial of a finding to the corpus.
-func remember(test string, f Finding) error {
-	folder := corpusOf(test)
+func (t test) remember(f Finding) error {
+	folder := t.corpus()
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the corpus of findings: %w", err)
 	}
@@ -40,7 +41,7 @@ func (f Finding) file() string {
 // corpus returns the trials of former findings. It leaves out and logs those that cannot be run, for example
 // because their seed is gone.
 func (e *operatorExploration) corpus() (kept []trial) {
-	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
+	files, _ := filepath.Glob(filepath.Join(e.t.corpus(), "*"))
 	for _, file := range files {
 		text, err := manifests.ReadFile(file)
 		if err != nil {
@@ -67,7 +68,7 @@ func (e *operatorExploration) replayCorpus() {
 	if e.publish == nil {
 		return
 	}
-	for _, tr := range ofShard(e.corpus()) {
+	for _, tr := range e.ofShard(e.corpus()) {
 		if e.over() {
 			return
 		}

@@ -114,7 +114,7 @@ func (e *exploration) inBubble(r *run) {
 	defer func() {
 		// synctest.Test panics so if goroutines are left in the bubble that wait forever.
 		if p := recover(); p != nil {
-			left := leftOver(bubbleID)
+			left := leftOver(stacksIn(bubbleID))
 			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
 				panic(p)
 			}

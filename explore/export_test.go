@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"flag"
 	"testing"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // FindTrials is FindOperator with as many trials at the same time. It also returns all trials in their order.
 func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []string) {
 	t.Helper()
-	e, err := newOperatorExploration(t, s)
+	e, err := newOperatorExploration(here(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []st
 // ClustersKept runs an exploration, and returns how many outcomes it has kept to compare with, and how many of them still have the cluster of their trial.
 func ClustersKept(t *testing.T, s Subject) (outcomes, kept int) {
 	t.Helper()
-	e, err := newOperatorExploration(t, s)
+	e, err := newOperatorExploration(here(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func ClustersKept(t *testing.T, s Subject) (outcomes, kept int) {
 // FindWithin is FindOperator with one trial at a time, which is stuck after a real time without a request.
 func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 	t.Helper()
-	e, err := newOperatorExploration(t, s)
+	e, err := newOperatorExploration(here(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +59,16 @@ func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 // SetShard sets -explore.shard until the test ends; empty: all trials.
 func SetShard(t *testing.T, text string) {
 	t.Helper()
-	before := shardFlag
-	t.Cleanup(func() { shardFlag = before })
-	if shardFlag = (shard{}); text == "" {
-		return
-	}
-	if err := shardFlag.Set(text); err != nil {
+	before := value[string](shardFlag)
+	t.Cleanup(func() { setShard(t, before) })
+	setShard(t, text)
+}
+
+func setShard(t *testing.T, text string) {
+	if err := flag.Set(shardFlag, text); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // CheckShard returns the error of a value of -explore.shard.
-func CheckShard(text string) error { return new(shard).Set(text) }
+func CheckShard(text string) error { return new(shard).set(text) }

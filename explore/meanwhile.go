@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
@@ -128,7 +127,7 @@ func (p *player) resume() {
 	}
 	m.done.open()
 	if p.subject.RealTime == 0 && m.sent.pass(p.run.t.Context()) == nil {
-		synctest.Wait()
+		p.pass(0)
 	}
 }
 
@@ -180,7 +179,7 @@ func (e *operatorExploration) users(a *seedPlan) {
 			}
 		}
 	}
-	e.runAll(slices.Concat(ofShard(removed), changed)) // the changes are those of this shard
+	e.runAll(slices.Concat(e.ofShard(removed), changed)) // the changes are those of this shard
 }
 
 // rushed returns steps that follow without a pause.

@@ -162,7 +162,7 @@ func (e *operatorExploration) notePause(tr trial, out *outcome) {
 		return
 	}
 	before, after := out.checkpoints[1], out.checkpoints[2]
-	if !before.quiet || !after.quiet || shardFlag.count > 1 {
+	if !before.quiet || !after.quiet || e.t.shard.count > 1 {
 		return // another shard may have the changes that have no effect
 	}
 	w := e.results.summaryOf(tr.seed)

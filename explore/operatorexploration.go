@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/fakecluster/fakecluster/explore/internal/state"
@@ -24,7 +22,7 @@ const chunk = 16
 
 // operatorExploration explores an operator.
 type operatorExploration struct {
-	t *testing.T
+	t test
 	*installation
 	next  *installation // the version of an upgrade; nil: there is none
 	seeds []*seed
@@ -44,17 +42,24 @@ type operatorExploration struct {
 	results    results
 }
 
-func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, error) {
-	t.Helper()
-	s.takeFlags()
-	if err := s.check(); err != nil {
+// newExploration makes the exploration of an operator, or of the upgrade from one version to another.
+func newExploration(t test, versions ...Subject) (*operatorExploration, error) {
+	if len(versions) > 1 {
+		return newUpgradeExploration(t, versions[0], versions[1])
+	}
+	return newOperatorExploration(t, versions[0])
+}
+
+func newOperatorExploration(t test, s Subject) (*operatorExploration, error) {
+	s.takeFlags(t.flags)
+	if err := s.check(t.flags); err != nil {
 		return nil, err
 	}
 	i, err := newInstallation(s)
 	if err != nil {
 		return nil, err
 	}
-	e := &operatorExploration{t: t, installation: i, parallel: *parallelFlag, limits: usualLimits}
+	e := &operatorExploration{t: t, installation: i, parallel: t.parallel, limits: usualLimits}
 	if err := e.findSeeds(); err != nil {
 		e.close()
 		return nil, err
@@ -167,8 +172,8 @@ func (e *operatorExploration) explore() (Found, error) {
 		e.results.found.RealTime = e.subject.RealTime
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "goroutines that the operator leaves behind, because they have no bubble")
 	}
-	e.results.found.Shard = shardFlag.String()
-	if shardFlag.count > 1 && e.subject.checks(NeedsItsRules) && e.user != "" {
+	e.results.found.Shard = e.t.shard.String()
+	if e.t.shard.count > 1 && e.subject.checks(NeedsItsRules) && e.user != "" {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("%s, because the trials of other shards need other rules", NeedsItsRules))
 	}
 	if e.user == "" {
@@ -209,7 +214,7 @@ func (e *operatorExploration) noteStuck() {
 
 // checkRules compares the roles with what the operator has needed in all trials.
 func (e *operatorExploration) checkRules() error {
-	if e.user == "" || shardFlag.count > 1 || !e.subject.checks(NeedsItsRules) {
+	if e.user == "" || e.t.shard.count > 1 || !e.subject.checks(NeedsItsRules) {
 		return nil
 	}
 	diff, err := fakecluster.Access{User: e.user, Requests: slices.Collect(maps.Keys(e.results.access))}.CompareRoles(e.subject.Roles...)
@@ -331,15 +336,15 @@ func (e *operatorExploration) reference(compared trial, c checkpoint) *reference
 	return r
 }
 
-// late reports whether the time of the exploration is over.
+// late reports whether the time of the exploration is over, or its test has ended.
 func (e *operatorExploration) late() bool {
-	return *timeFlag > 0 && time.Since(e.results.began) >= *timeFlag
+	return e.t.time > 0 && time.Since(e.results.began) >= e.t.time || e.t.Context().Err() != nil
 }
 
 // remaining returns how many trials may still begin, given the results so far. There is no limit if -explore.time is set. The order in
 // which concurrent trials end does not change the result.
 func (e *operatorExploration) remaining() int {
-	if *timeFlag > 0 {
+	if e.t.time > 0 {
 		return math.MaxInt
 	}
 	return max(0, e.subject.Trials-e.results.found.Trials-e.results.found.Rejected)
@@ -353,14 +358,14 @@ func (e *operatorExploration) over() bool {
 // progress prints the progress of a long exploration to stderr, because go test shows the log of a test only
 // at its end.
 func (e *operatorExploration) progress() {
-	if *timeFlag < 2*progressPeriod || time.Since(e.results.reported) < progressPeriod {
+	if e.t.time < 2*progressPeriod || time.Since(e.results.reported) < progressPeriod {
 		return
 	}
 	e.results.reported = time.Now()
 	passed := time.Since(e.results.began)
 	trials := e.results.found.Trials + e.results.found.Rejected
-	fmt.Fprintf(os.Stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), trials,
-		float64(trials)/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
+	fmt.Fprintf(e.t.stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), trials,
+		float64(trials)/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (e.t.time - passed).Round(time.Second))
 }
 
 // note checks an outcome, and adds new problems to the findings.

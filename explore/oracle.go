@@ -1,7 +1,5 @@
 package explore
 
-import "slices"
-
 // Oracle is the name of a check of [Operator] and [Upgrade].
 type Oracle string
 
@@ -98,15 +96,4 @@ func (o Oracle) claim() string {
 		}
 	}
 	return string(o)
-}
-
-// checks reports whether an oracle is on for the subject.
-func (s *Subject) checks(o Oracle) bool {
-	if slices.Contains(s.Without, o) {
-		return false
-	}
-	if slices.Contains(s.With, o) {
-		return true
-	}
-	return !slices.ContainsFunc(Oracles(), func(d OracleDoc) bool { return d.Oracle == o && d.Off })
 }

@@ -23,6 +23,8 @@ type pace struct {
 	sent    int
 	since   time.Time
 	delayed int // the number of requests that had to wait
+	// expect says that a request goes on after some time; nil: nobody needs to know.
+	expect func(time.Duration)
 }
 
 // delayedRequests returns how many requests had to wait.
@@ -53,6 +55,9 @@ func (p *pace) wait(ctx context.Context) error {
 		p.mu.Unlock()
 		if free {
 			return nil
+		}
+		if p.expect != nil {
+			p.expect(time.Second)
 		}
 		timer := time.NewTimer(time.Second)
 		select {

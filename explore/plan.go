@@ -69,7 +69,7 @@ func (e *operatorExploration) plan() error {
 	for _, a := range seeds {
 		e.faults(a)
 	}
-	random := rand.New(rand.NewPCG(e.subject.Seed, 1+uint64(shardFlag.index)))
+	random := rand.New(rand.NewPCG(e.subject.Seed, 1+uint64(e.t.shard.index)))
 	for !e.over() {
 		var trials []trial
 		for range chunk {
@@ -127,7 +127,7 @@ func (e *operatorExploration) life(s *seed) (*seedPlan, error) {
 	for _, edit := range a.needEdits {
 		lives = append(lives, []generate.Step{create, edit, remove})
 	}
-	e.runAll(ofShard(trials(s, lives)))
+	e.runAll(e.ofShard(trials(s, lives)))
 	return a, nil
 }
 
@@ -141,7 +141,7 @@ func trials(s *seed, sequences [][]generate.Step) (made []trial) {
 // changes runs each change of a property, and its undoing. A change that the server rejects is made before
 // the object is created. A change that cannot be undone is not undone.
 func (e *operatorExploration) changes(a *seedPlan) {
-	changes, elsewhere := shardFlag.changes(generate.Changes(a.seed.schema, a.seed.object.Object))
+	changes, elsewhere := e.t.shard.changes(generate.Changes(a.seed.schema, a.seed.object.Object))
 	var steps [][]generate.Step
 	for _, c := range changes {
 		steps = append(steps, slices.Concat([]generate.Step{create}, c.Steps, c.Undo, []generate.Step{remove}))
@@ -267,7 +267,7 @@ func (e *operatorExploration) faults(a *seedPlan) {
 				found = append(found, trial{seed: a.seed, steps: steps, fault: schedule{p}})
 			}
 		}
-		e.runAll(ofShard(found))
+		e.runAll(e.ofShard(found))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // to count−1. The zero value means all trials.
 type shard struct{ index, count int }
 
-// Set implements flag.Value, for a text such as 3/8.
-func (s *shard) Set(text string) error {
+// set sets the shard by a text such as 3/8.
+func (s *shard) set(text string) error {
 	index, count, _ := strings.Cut(text, "/")
 	i, err := strconv.Atoi(index)
 	n, countErr := strconv.Atoi(count)
@@ -29,7 +29,7 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
-// String implements flag.Value.
+// String returns the text; empty: all trials.
 func (s *shard) String() string {
 	if s.count == 0 {
 		return ""
@@ -69,9 +69,9 @@ func (s shard) changes(changes []generate.Change) (here, elsewhere []generate.Ch
 }
 
 // ofShard returns the trials of this shard.
-func ofShard(trials []trial) (kept []trial) {
+func (e *operatorExploration) ofShard(trials []trial) (kept []trial) {
 	for _, tr := range trials {
-		if shardFlag.has(tr.String()) {
+		if e.t.shard.has(tr.String()) {
 			kept = append(kept, tr)
 		}
 	}

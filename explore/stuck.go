@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/callers"
 )
 
 // mostStuck is how many trials may be stuck before the exploration ends: each may keep a processor busy.
@@ -24,6 +25,9 @@ var usualLimits = limits{idle: 2 * time.Minute, total: 10 * time.Minute, period:
 // abandoned.
 func (e *operatorExploration) play(tr trial) *outcome {
 	out := &outcome{run: e.newRun()}
+	if e.t.begin != nil {
+		out.there = e.t.begin()
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -46,11 +50,11 @@ func (e *operatorExploration) play(tr trial) *outcome {
 		case b := <-out.run.still:
 			if e.atRest {
 				// No trial can end. A cleanup of the test may wait for the operator, so the panic is not in its goroutine.
-				go panic(fmt.Sprintf("explore: %s: %s\n\n%s\n", e.t.Name(), standstill(b), b.Stack))
+				e.t.panic(fmt.Sprintf("explore: %s: %s\n\n%s\n", e.t.Name(), e.standstill(b), b.Stack))
 				<-done
 			}
 			e.stuck.Add(1)
-			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + lineOfStack(b.Stack), step: -1, stuck: true, what: standstill(b), detail: b.Stack}}}
+			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + callers.LineOfStack(b.Stack), step: -1, stuck: true, what: e.standstill(b), detail: b.Stack}}}
 		case p := <-out.run.endless:
 			e.stuck.Add(1)
 			return &outcome{run: e.newRun(), problems: []problem{p}}
@@ -61,7 +65,7 @@ func (e *operatorExploration) play(tr trial) *outcome {
 			worked, last = now, work
 		}
 		if e.subject.RealTime == 0 && (now.Sub(worked) >= e.limits.idle || now.Sub(began) >= e.limits.total) {
-			return e.stuckIn(out.run, now.Sub(began))
+			return e.stuckIn(out, now.Sub(began))
 		}
 	}
 }
@@ -73,13 +77,17 @@ func (r *run) forget() {
 }
 
 // stuckIn returns the outcome of a stuck trial.
-func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
+func (e *operatorExploration) stuckIn(out *outcome, passed time.Duration) *outcome {
 	e.stuck.Add(1)
-	busy := busyIn(r.bubbleName())
+	stacks := stacksIn(out.run.bubbleName())
+	if there := out.there; there != nil {
+		stacks = there.Stacks()
+	}
+	busy := busyIn(stacks)
 	p := problem{oracle: Converges, key: "stuck", step: -1, stuck: true,
 		what: fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and no goroutine of its bubble runs", passed.Round(time.Second))}
 	if busy != "" {
-		p.key += " " + entryOfStack(busy)
+		p.key += " " + callers.EntryOfStack(busy)
 		p.what = fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and this goroutine is busy:", passed.Round(time.Second))
 		p.detail = busy
 	}
@@ -93,6 +101,9 @@ func (r *run) standsStill(b bubble.Blocked) {
 	default: // one is recorded already
 	}
 }
+
+// blockedThere notes that a goroutine with a stack waits so in another process.
+func (r *run) blockedThere(stack string) { r.standsStill(bubble.Blocked{Stack: stack}) }
 
 // passesWithoutEnd records that a trial does not end, although its time passes.
 func (r *run) passesWithoutEnd(idle time.Duration, stack string) {
@@ -122,13 +133,13 @@ func (r *run) bubbleName() string {
 	return r.bubble
 }
 
-// busyIn returns the stack of the first goroutine of a bubble that runs, with those of the operator first; empty: none runs.
-func busyIn(name string) (busy string) {
-	for _, stack := range stacksIn(name) {
+// busyIn returns the first stack of a goroutine that runs, with those of the operator first; empty: none runs.
+func busyIn(stacks []string) (busy string) {
+	for _, stack := range stacks {
 		if header, _, _ := strings.Cut(stack, "\n"); !strings.Contains(header, "[run") { // running or runnable
 			continue
 		}
-		if busy == "" || lineOfStack(busy) == "" && lineOfStack(stack) != "" {
+		if busy == "" || callers.LineOfStack(busy) == "" && callers.LineOfStack(stack) != "" {
 			busy = stack
 		}
 	}

@@ -101,34 +101,35 @@ type Subject struct {
 func Operator(t *testing.T, s Subject) {
 	t.Helper()
 	began := time.Now()
-	found, err := findOperator(t, s, publisher(t, s.Replay == ""))
-	found.log(t, err, began)
+	test := here(t)
+	found, err := test.find(test.publisher(s.Replay == ""), s)
+	test.log(found, err, began)
 }
 
 // publisher returns a function that fails a test with a finding as soon as it is found, and writes it to the
 // corpus if it is new. It also prints a line to stderr, because go test shows the log of a test only at its
 // end, and loses it if the process ends before.
-func publisher(t *testing.T, isNew bool) func(Finding) {
+func (t test) publisher(isNew bool) func(Finding) {
 	return func(f Finding) {
 		t.Helper()
 		t.Error(f.Report)
-		fmt.Fprintf(os.Stderr, "explore: %s: the operator %s: %s\n    -explore.replay='%s'\n", t.Name(), f.Oracle.claim(), f.What, f.Trial)
-		if !isNew || *replayFlag != "" {
+		fmt.Fprintf(t.stderr, "explore: %s: the operator %s: %s\n    -explore.replay='%s'\n", t.Name(), f.Oracle.claim(), f.What, f.Trial)
+		if !isNew || t.replay != "" {
 			return
 		}
-		if err := remember(t.Name(), f); err != nil {
+		if err := t.remember(f); err != nil {
 			t.Logf("explore: %v", err)
 		}
 	}
 }
 
 // log logs the summary of an exploration and writes its files. The findings have been published before.
-func (found Found) log(t *testing.T, err error, began time.Time) {
+func (t test) log(found Found, err error, began time.Time) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}
-	if err := found.writeFiles(t.Name()); err != nil {
+	if err := t.writeFiles(found); err != nil {
 		t.Errorf("explore: %v", err)
 	}
 	for _, doubtful := range found.Unconfirmed {
@@ -141,19 +142,18 @@ func (found Found) log(t *testing.T, err error, began time.Time) {
 }
 
 // writeFiles writes the files of the flag -explore.junit and the environment variable FAKECLUSTER_REPORT.
-func (found Found) writeFiles(test string) error {
-	name := junit.FileName(test)
-	if *junitFlag != "" {
-		if err := writeFile(filepath.Join(*junitFlag, name+".xml"), func(w io.Writer) error { return found.WriteJUnit(w, test) }); err != nil {
+func (t test) writeFiles(found Found) error {
+	name := junit.FileName(t.Name())
+	if t.junit != "" {
+		if err := writeFile(filepath.Join(t.junit, name+".xml"), func(w io.Writer) error { return found.WriteJUnit(w, t.Name()) }); err != nil {
 			return err
 		}
 	}
-	folder := os.Getenv("FAKECLUSTER_REPORT")
-	if folder == "" {
+	if t.report == "" {
 		return nil
 	}
 	for _, f := range found.Findings {
-		path := filepath.Join(folder, name+"-"+f.file()+".html")
+		path := filepath.Join(t.report, name+"-"+f.file()+".html")
 		if err := writeFile(path, f.WritePage); err != nil {
 			return err
 		}
@@ -218,22 +218,11 @@ type Finding struct {
 // do.
 func FindOperator(t *testing.T, s Subject) (Found, error) {
 	t.Helper()
-	return findOperator(t, s, nil)
-}
-
-func findOperator(t *testing.T, s Subject, publish func(Finding)) (Found, error) {
-	t.Helper()
-	e, err := newOperatorExploration(t, s)
-	if err != nil {
-		return Found{}, err
-	}
-	defer e.close()
-	e.publish = publish
-	return e.explore()
+	return here(t).find(nil, s)
 }
 
 // check returns an error for a wrong subject, and sets defaults.
-func (s *Subject) check() error {
+func (s *Subject) check(f flags) error {
 	switch {
 	case bubble.Inside():
 		return fmt.Errorf("explore.Operator in a synctest bubble: %w", errInBubble)
@@ -245,8 +234,10 @@ func (s *Subject) check() error {
 		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd, or set Subject.Resources, such as jobs.batch")
 	case s.RealTime != 0 && s.RealTime < shortestRealTime:
 		return fmt.Errorf("Subject.RealTime is %v: it must be at least %v, because the cluster cannot be seen to be quiet sooner", s.RealTime, shortestRealTime)
-	case *timeFlag < 0 || *parallelFlag < 1:
-		return fmt.Errorf("-explore.time is %v and -explore.parallel %d: the time must not be negative, and at least one trial must run", *timeFlag, *parallelFlag)
+	case f.wrong != nil:
+		return f.wrong
+	case f.time < 0 || f.parallel < 1:
+		return fmt.Errorf("-explore.time is %v and -explore.parallel %d: the time must not be negative, and at least one trial must run", f.time, f.parallel)
 	case s.Trials < 0 || s.MaxFindings < 0:
 		return fmt.Errorf("Subject.Trials is %d and MaxFindings %d: they must not be negative", s.Trials, s.MaxFindings)
 	}
@@ -268,4 +259,15 @@ func (s *Subject) check() error {
 		s.Seed = 1
 	}
 	return nil
+}
+
+// checks reports whether an oracle is on for the subject.
+func (s *Subject) checks(o Oracle) bool {
+	if slices.Contains(s.Without, o) {
+		return false
+	}
+	if slices.Contains(s.With, o) {
+		return true
+	}
+	return !slices.ContainsFunc(Oracles(), func(d OracleDoc) bool { return d.Oracle == o && d.Off })
 }

@@ -14,6 +14,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/internal/callers"
+	"github.com/fakecluster/fakecluster/internal/place"
 )
 
 // errDead is the error of requests of a controller that has been stopped.
@@ -48,7 +50,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	sent := sentRequest{dryRun: strings.Contains(req.URL.RawQuery, "dryRun=")}
 	if run.stacks && info.Verb != "watch" && info.Verb != "list" && info.Verb != "get" {
-		sent.callers = callers()
+		if sent.code = place.Caller(ctx); sent.code == "" {
+			sent.callers = callers.Current()
+		}
 		if written := writtenBy(req); info.Subresource == "" && written["status"] != nil {
 			sent.written = written
 		}

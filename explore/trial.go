@@ -22,6 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/place"
 )
 
 const (
@@ -159,6 +160,7 @@ type outcome struct {
 	checkpoints []checkpoint
 	requests    []inspect.Request // of the operator
 	callers     map[string]string // lines of code, by audit ID
+	there       place.Trial       // in the process of the operator; nil: that is this one
 	run         *run
 	last        *run // the run of the last version of the operator; nil: the trial has not ended
 
@@ -219,11 +221,14 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	if tr.occupies() {
 		children = e.childrenOf(tr.seed)
 	}
-	place := e.inBubble
-	if e.subject.RealTime > 0 {
-		place = e.inRealTime
+	play := e.inBubble
+	switch {
+	case e.subject.RealTime > 0:
+		play = e.inRealTime
+	case out.there != nil:
+		play = e.elsewhere
 	}
-	place(out, func(t testing.TB) {
+	play(out, func(t testing.TB) {
 		r := out.run
 		r.t = &recorder{TB: t}
 		done := make(chan struct{})
@@ -248,6 +253,12 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	})
 }
 
+// expect says that something is due in the trial after some time, if the operator is in another process.
+func (p *player) expect(d time.Duration) { p.out.there.Expect(d, p.idle()) }
+
+// idle reports whether nothing happens in the cluster by itself. What comes late because of a fault may come later, because settle waits twice as long for it.
+func (p *player) idle() bool { return p.subject.Workloads == nil }
+
 // newRun returns a run without faults. The caller sets its cluster and test.
 func (e *operatorExploration) newRun() *run {
 	r := &run{stacks: true, still: make(chan bubble.Blocked, 1), endless: make(chan problem, 1), counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
@@ -263,7 +274,7 @@ func (p *player) play() {
 		return
 	}
 	if p.patient && p.subject.RealTime == 0 {
-		time.Sleep(lateBegin)
+		p.pass(lateBegin)
 	}
 	p.out.began = time.Now()
 	p.expectUser()
@@ -315,6 +326,9 @@ func (p *player) startOperator() {
 	start := p.subject.Run
 	if p.subject.Prepare != nil {
 		start = p.subject.Prepare(p.run.t, p.run.cluster)
+	}
+	if p.out.there != nil {
+		p.run.pace.expect = p.expect
 	}
 	operator := &controller{run: p.run, name: operatorName, config: p.config(p.run.cluster), start: start}
 	p.run.controllers = append(p.run.controllers, operator)
@@ -407,6 +421,10 @@ func (p *player) pause(step int) time.Duration {
 func (p *player) pass(d time.Duration) {
 	if p.subject.RealTime > 0 {
 		p.passInRealTime(d)
+		return
+	}
+	if p.out.there != nil {
+		p.out.there.Pass(d, p.idle())
 		return
 	}
 	time.Sleep(d)

@@ -24,32 +24,21 @@ import (
 func Upgrade(t *testing.T, from, to Subject) {
 	t.Helper()
 	began := time.Now()
-	found, err := findUpgrade(t, from, to, publisher(t, to.Replay == ""))
-	found.log(t, err, began)
+	test := here(t)
+	found, err := test.find(test.publisher(to.Replay == ""), from, to)
+	test.log(found, err, began)
 }
 
 // FindUpgrade explores an upgrade as [Upgrade] does, and returns what it has found instead of failing. It does not read or write
 // testdata/explore. The errors are those of [FindOperator], for either version.
 func FindUpgrade(t *testing.T, from, to Subject) (Found, error) {
 	t.Helper()
-	return findUpgrade(t, from, to, nil)
+	return here(t).find(nil, from, to)
 }
 
-func findUpgrade(t *testing.T, from, to Subject, publish func(Finding)) (Found, error) {
-	t.Helper()
-	e, err := newUpgradeExploration(t, from, to)
-	if err != nil {
-		return Found{}, err
-	}
-	defer e.close()
-	e.publish = publish
-	return e.explore()
-}
-
-func newUpgradeExploration(t *testing.T, from, to Subject) (*operatorExploration, error) {
-	t.Helper()
-	to.takeFlags()
-	if err := to.check(); err != nil {
+func newUpgradeExploration(t test, from, to Subject) (*operatorExploration, error) {
+	to.takeFlags(t.flags)
+	if err := to.check(t.flags); err != nil {
 		return nil, fmt.Errorf("the new version: %w", err)
 	}
 	from.Trials, from.MaxFindings, from.Seed = to.Trials, to.MaxFindings, to.Seed
@@ -93,12 +82,12 @@ func (e *operatorExploration) planUpgrades() error {
 		if first.rejected != "" && first.rejected != notRun && len(first.checkpoints) == 0 {
 			return fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, first.rejected)
 		}
-		e.runAll(ofShard(trials(s, upgrades[1:])))
+		e.runAll(e.ofShard(trials(s, upgrades[1:])))
 		var changed [][]generate.Step
 		for _, c := range generate.Changes(s.schema, s.object.Object) {
 			changed = append(changed, slices.Concat(c.Steps, []generate.Step{create, upgrade, rewrite, downgrade}))
 		}
-		e.runAll(ofShard(trials(s, changed)))
+		e.runAll(e.ofShard(trials(s, changed)))
 		e.usersOfUpgrades(s)
 	}
 	return nil
@@ -126,7 +115,7 @@ func (e *operatorExploration) usersOfUpgrades(s *seed) {
 			found = append(found, trial{seed: s, steps: slices.Concat(steps, rushed(c.Steps)), fault: schedule{write}})
 		}
 	}
-	e.runAll(ofShard(found))
+	e.runAll(e.ofShard(found))
 }
 
 // changesInUpgrades is how many properties a user changes during an upgrade.

@@ -16,11 +16,12 @@ var leftBehind = []struct{ stack, mistake string }{
 
 // Left returns a known mistake because of which a goroutine of the caller's bubble waits forever, with its stack. It is
 // for the goroutine of a test at its end, because the runtime's own error does not say what to do. The result is empty
-// without such a goroutine, and if the bubble has another watched cluster, which the test still has to close. Left
-// sleeps for a millisecond of the bubble's time, so that goroutines which are about to end have ended.
+// without such a goroutine, if the bubble has another watched cluster, which the test still has to close, and in a
+// bubble of [Drive]. Left sleeps for a millisecond of the bubble's time, so that goroutines which are about to end have
+// ended.
 func Left() (mistake, stack string) {
 	own := goroutineHeader.FindStringSubmatch(stacks(false))
-	if own == nil || !Inside() {
+	if own == nil || !Inside() || Driven() {
 		return "", ""
 	}
 	watched.mu.Lock()

@@ -109,9 +109,9 @@ const module = "github.com/fakecluster/fakecluster/"
 // lower ones. CONTRIBUTING shows them. A package belongs to the layer with the longest folder.
 var layers = [][]string{
 	{"cmd"},
-	{"explore", "scenarios"},
+	{"scenarios"},
 	{"internal/host", "internal/scenario"},
-	{"internal/description", "workloads"},
+	{"explore", "internal/description", "workloads"},
 	{"fakecluster"},
 	{"internal/serverflags"},
 	{"clientgo", "kustomize", "rest"},

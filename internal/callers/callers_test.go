@@ -1,4 +1,4 @@
-package explore
+package callers
 
 import "testing"
 
@@ -17,11 +17,11 @@ created by sigs.k8s.io/controller-runtime/pkg/internal/controller.(*Controller[.
 		"in the operator":         "goroutine 7 [runnable, synctest bubble 30]:\n" + rest,
 		"in the standard library": "goroutine 7 [running, synctest bubble 30]:\nsync/atomic.(*Bool).Load(...)\n\t/go/type.go:19\n" + rest,
 	} {
-		if got, want := entryOfStack(stack), "example.com/op.(*Reconciler).Reconcile"; got != want {
+		if got, want := EntryOfStack(stack), "example.com/op.(*Reconciler).Reconcile"; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := entryOfStack("goroutine 7 [chan receive (durable), synctest bubble 30]:\nruntime.gopark(0x1)\n\t/go/proc.go:1\n"); got != "" {
+	if got := EntryOfStack("goroutine 7 [chan receive (durable), synctest bubble 30]:\nruntime.gopark(0x1)\n\t/go/proc.go:1\n"); got != "" {
 		t.Errorf("of a library alone: %q", got)
 	}
 }

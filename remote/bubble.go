@@ -27,6 +27,7 @@ type bubble struct {
 	cluster string // the name of the cluster outside of bubbles that is forked, in the host of its version
 	watched *watchedBubble
 	index   *clusterIndex
+	trial   *playedTrial // of an exploration; nil: none
 
 	mu        sync.Mutex // not held while anything waits for time to pass
 	conn      net.Conn
@@ -37,9 +38,11 @@ type bubble struct {
 	calls     map[uint64]*runningCall // running calls of handlers of the test
 	err       error                   // why the host no longer answers
 	clusters  []*Cluster
-	ending    int    // the number of clusters that are closing, which takes a second of the bubble's time
-	closed    bool   // the last cluster has ended
-	mistaken  string // a mistake that the host has found, until the pump reports it
+	ending    int       // clusters that end, which takes a second of the store
+	closed    bool      // the last cluster has ended
+	mistaken  string    // a mistake that the host has found, until the pump reports it
+	expected  time.Time // when something happens in the host that a frame has to be there for
+	idle      bool      // nothing happens there before
 
 	busy chan struct{} // has a value when something has happened that the pump should look after
 	stop chan struct{} // closed at the end
@@ -100,9 +103,8 @@ func (c *Cluster) checkPlace() error {
 	return errUsedOutside
 }
 
-// openBubble opens a bubble of the host, for a new cluster of a version, or for a fork of a cluster outside
-// of bubbles.
-func openBubble(h *connection, version, cluster string) (*bubble, error) {
+// openBubble opens a bubble of the host with the fields of the request besides the session: the version of a cluster, a cluster outside that will be forked, or a trial of an exploration.
+func openBubble(h *connection, fields map[string]any, trial *playedTrial) (*bubble, error) {
 	if !hasBubbles {
 		return nil, errOldGo
 	}
@@ -110,9 +112,10 @@ func openBubble(h *connection, version, cluster string) (*bubble, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the host does not answer: %w", err)
 	}
-	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]*runningCall{}, index: newClusterIndex(),
+	b := &bubble{trial: trial, conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]*runningCall{}, index: newClusterIndex(),
 		busy: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{})}
-	text, err := json.Marshal(map[string]string{"session": h.session, "kubernetesVersion": version, "cluster": cluster})
+	fields["session"] = h.session
+	text, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +196,9 @@ func (b *bubble) fail() {
 	for _, running := range b.calls {
 		running.cancel()
 	}
+	if b.trial != nil {
+		b.trial.end()
+	}
 	for id, x := range b.exchanges {
 		x.end(b.err)
 		delete(b.exchanges, id)
@@ -270,6 +276,12 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 			running.cancel()
 		}
 		return nil
+	case timeExpected:
+		b.wake()
+		return b.expect(messages)
+	case trialEnded:
+		b.trial.end()
+		return nil
 	}
 	x := b.exchanges[id]
 	if x == nil {
@@ -318,7 +330,18 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 	return nil
 }
 
-// wake makes the pump start with small steps again.
+// expect takes the time at which a frame has to be there. The caller has the lock.
+func (b *bubble) expect(messages *reader) error {
+	due, err := messages.number()
+	if err != nil {
+		return err
+	}
+	idle, err := messages.number()
+	b.expected, b.idle = time.Unix(0, int64(due)), idle == 1
+	return err
+}
+
+// wake makes the pump begin with small steps again.
 func (b *bubble) wake() {
 	select {
 	case b.busy <- struct{}{}:
@@ -328,20 +351,24 @@ func (b *bubble) wake() {
 
 // The steps of the pump. The first one is firstStep. Each further one is as long as the time since the last
 // activity, but at most longestStep or a thousandth of that time, whichever is longer. While a request or a
-// call of a handler waits for its answer, a step is at most a twentieth of that time.
+// call of a handler waits for its answer, a step is at most a twentieth of that time. No step goes past the time
+// at which the host expects a frame; if nothing happens there before, there is no longest step.
 const (
 	firstStep   = time.Millisecond
 	longestStep = time.Second
 	// endStep is the step while a cluster is closing.
 	endStep = 250 * time.Millisecond
+	// calmStep is the first step in a trial of an exploration: nothing happens in less time there.
+	calmStep = 250 * time.Millisecond
 )
 
 func (b *bubble) step(idle time.Duration) time.Duration {
 	b.mu.Lock()
-	ending, waits := b.ending > 0, false
+	ending, waits, expected := b.ending > 0, false, time.Until(b.expected)
 	for _, running := range b.calls {
 		waits = waits || !running.lasting
 	}
+	calm := b.idle && expected > 0 && !waits
 	for _, x := range b.exchanges {
 		waits = waits || !x.answered.Load()
 	}
@@ -350,10 +377,18 @@ func (b *bubble) step(idle time.Duration) time.Duration {
 		return endStep
 	}
 	step := idle
-	if waits {
-		step = idle / 20
+	switch {
+	case calm:
+		step = max(step, calmStep)
+	case waits:
+		step = min(idle/20, max(longestStep, idle/1000))
+	default:
+		step = min(idle, max(longestStep, idle/1000))
 	}
-	return max(firstStep, min(step, max(longestStep, idle/1000)))
+	if step = max(firstStep, step); expected > 0 {
+		step = min(step, expected)
+	}
+	return step
 }
 
 // pump advances the time of the host's bubble with that of this one, and collects the changes there.
@@ -379,7 +414,9 @@ func (b *bubble) pump() {
 		b.mistaken = ""
 		b.mu.Unlock()
 		if err != nil {
-			b.report(err.Error())
+			if b.trial == nil { // otherwise the exploration has ended, too
+				b.report(err.Error())
+			}
 			<-b.stop
 			return
 		}
@@ -392,6 +429,10 @@ func (b *bubble) pump() {
 // report fails the tests of the clusters with a mistake. If a test does not end, the check of the bubble ends
 // the process.
 func (b *bubble) report(mistake string) {
+	if b.trial != nil {
+		b.trial.explorer.t.Errorf("fakecluster: %s", mistake)
+		return
+	}
 	b.watched.mistaken(mistake)
 	b.mu.Lock()
 	var tests []testing.TB

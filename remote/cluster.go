@@ -117,7 +117,7 @@ func (c *Cluster) startWith(s settings) error {
 	if !insideBubble() {
 		return h.do(context.Background(), "POST", "/v1/clusters", s, &c.description)
 	}
-	b, err := openBubble(h, c.version, "")
+	b, err := openBubble(h, map[string]any{"kubernetesVersion": c.version}, nil)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (c *Cluster) fork(f *Cluster) error {
 	b, name := c.bubble, c.description.Cluster
 	if b == nil {
 		var err error
-		if b, err = openBubble(c.host, "", c.description.Cluster); err != nil {
+		if b, err = openBubble(c.host, map[string]any{"cluster": c.description.Cluster}, nil); err != nil {
 			return err
 		}
 		name = b.cluster

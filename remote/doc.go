@@ -38,6 +38,10 @@
 //
 // [Image] runs the containers of an image as a function of the test, with the files, streams, network and token of a [Container].
 //
+// # Exploration
+//
+// Package remote/explore finds mistakes of an operator without a test.
+//
 // # What is missing
 //
 // These options are missing, because they need types of Kubernetes' libraries: WithAdmission, WithAuthenticator, WithAuthorizer,

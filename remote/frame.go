@@ -24,6 +24,8 @@ const (
 	functionEnds   = 9
 	callFunction   = 10
 	cancelCall     = 11
+	timeExpected   = 12
+	trialEnded     = 13
 )
 
 // The outcomes of a call of a handler.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/remote/internal/callers"
 )
 
 // Transport returns an http.RoundTripper for clients of the cluster. In a testing/synctest bubble every client needs it, because
@@ -69,12 +71,19 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.bubble == nil {
 		return c.outerTransport().RoundTrip(req)
 	}
+	if c.bubble.trial != nil && req.Method != http.MethodGet {
+		req = req.Clone(req.Context())
+		req.Header.Set(callerHeader, callers.Line(callers.Current()))
+	}
 	answer, err := c.bubble.roundTrip(c.description.Cluster, req)
 	if err != nil {
 		return nil, fmt.Errorf("fakecluster: %w", err)
 	}
 	return answer, nil
 }
+
+// callerHeader has the line of code that sends a write in a trial of an exploration.
+const callerHeader = "Fakecluster-Caller"
 
 // misuse fails the test of the cluster once, because controllers only log the errors of their requests.
 func (c *Cluster) misuse(err error) {

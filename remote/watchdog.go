@@ -27,13 +27,13 @@ const (
 
 // watchedBubble is a bubble that is checked from outside. The fields that are not atomic belong to the checks.
 type watchedBubble struct {
-	number string // of the bubble, in stacks
-	name   func() string
-	frames atomic.Int64 // the number of frames; it grows while time passes, because the pump sends frames
-	work   atomic.Int64 // the number of requests that count as progress of the test
-	living atomic.Bool  // Kubernetes' controllers and nodes run, whose requests never end
-	idle   atomic.Int64 // the bubble's time since the last of these requests
-	ended  atomic.Bool  // the clusters have ended; goroutines of the bubble may be left
+	bubble *bubble
+	number string       // of the bubble, in stacks
+	frames atomic.Int64 // until now: while time passes, the pump sends some
+	work   atomic.Int64 // requests of clients that show that something goes on
+	living atomic.Bool  // Kubernetes' controllers and nodes run, which work without end
+	idle   atomic.Int64 // how long no request has come, in the bubble's time
+	ended  atomic.Bool  // the clusters have; goroutines of the bubble may be left
 	found  atomic.Pointer[string]
 
 	began time.Time // when work last changed, in the bubble's time; only the pump uses it
@@ -71,19 +71,9 @@ func checkForever() {
 
 // watchBubble adds the bubble of the caller to the bubbles that are checked.
 func watchBubble(b *bubble) *watchedBubble {
-	w := &watchedBubble{began: time.Now()}
+	w := &watchedBubble{bubble: b, began: time.Now()}
 	if header := goroutineHeader.FindStringSubmatch(stacks(false)); header != nil {
 		w.number = header[3]
-	}
-	w.name = func() string {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, c := range b.clusters {
-			if c.test != nil {
-				return c.test.Name()
-			}
-		}
-		return "fakecluster"
 	}
 	watchedBubbles.Lock()
 	defer watchedBubbles.Unlock()
@@ -91,7 +81,19 @@ func watchBubble(b *bubble) *watchedBubble {
 	return w
 }
 
-// stop records that the clusters have ended. The bubble is checked until its last goroutine has ended.
+// name is that of a test of the bubble.
+func (w *watchedBubble) name() string {
+	w.bubble.mu.Lock()
+	defer w.bubble.mu.Unlock()
+	for _, c := range w.bubble.clusters {
+		if c.test != nil {
+			return c.test.Name()
+		}
+	}
+	return "fakecluster"
+}
+
+// stop says that the clusters have ended. The bubble is watched until its last goroutine has ended.
 func (w *watchedBubble) stop() { w.ended.Store(true) }
 
 // passed is called by the pump when time has passed.
@@ -118,8 +120,8 @@ func checkBubbles() {
 		if w.ended.Load() && !strings.Contains(text, ", synctest bubble "+w.number+"]:") {
 			continue
 		}
-		if mistake := w.check(text); mistake != "" {
-			go blame(w.name() + ": " + mistake)
+		if tell := w.check(text); tell != nil {
+			go tell()
 			continue
 		}
 		left = append(left, w)
@@ -127,11 +129,11 @@ func checkBubbles() {
 	watchedBubbles.list = left
 }
 
-// check returns the reason why the bubble cannot end, or "".
-func (w *watchedBubble) check(text string) string {
+// check returns how to tell what keeps the bubble from its end, or nil.
+func (w *watchedBubble) check(text string) (tell func()) {
 	if found := w.found.Load(); found != nil && !w.ended.Load() {
 		if w.mistook++; w.mistook > mistakeChecks {
-			return *found
+			return w.blames(*found)
 		}
 	}
 	if frames := w.frames.Load(); frames != w.seen {
@@ -141,26 +143,37 @@ func (w *watchedBubble) check(text string) string {
 	stack := blockedOutside(text, w.number)
 	if stack == "" || stack != w.last {
 		w.last, w.blocked = stack, 1
-		return ""
+		return nil
 	}
 	if w.blocked++; w.blocked < blockedChecks {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%s. The goroutine that waits:\n\n%s\n", blockedMistake(stack), stack)
+	if trial := w.bubble.trial; trial != nil {
+		return func() { trial.tell(stack, 0) }
+	}
+	return w.blames(fmt.Sprintf("%s. The goroutine that waits:\n\n%s\n", blockedMistake(stack), stack))
 }
 
-// endless returns a message if the test waits for something that never happens, or "".
-func (w *watchedBubble) endless() string {
+// blames returns how to end the process with a mistake.
+func (w *watchedBubble) blames(mistake string) func() {
+	return func() { blame(w.name() + ": " + mistake) }
+}
+
+// endless returns how to tell that a test waits for something that does not come, or nil.
+func (w *watchedBubble) endless() (tell func()) {
 	work, idle := w.work.Load(), time.Duration(w.idle.Load())
 	if work != w.worked || idle < endlessTime || w.living.Load() {
 		w.worked, w.noWork = work, 0
-		return ""
+		return nil
 	}
 	if w.noWork++; w.noWork < endlessChecks {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, "+
-		"and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place, or defer hold.Release() if events are held", idle/(24*time.Hour))
+	if trial := w.bubble.trial; trial != nil {
+		return func() { trial.tell("", idle) }
+	}
+	return w.blames(fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, "+
+		"and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place, or defer hold.Release() if events are held", idle/(24*time.Hour)))
 }
 
 // goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/place"
 )
 
 // A cluster with the virtual time of a client's testing/synctest bubble lives in a bubble of the host. The goroutine
@@ -32,6 +33,8 @@ type Bubble struct {
 	Session           string `json:"session" doc:"the session in which the clusters live; POST /v1/sessions opens one"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" doc:"the version of Kubernetes that the clusters behave as, such as 1.35; default: that of the host"`
 	Cluster           string `json:"cluster,omitempty" doc:"a cluster that will be forked in the bubble, and has real time"`
+	Exploration       string `json:"exploration,omitempty" doc:"an exploration, one of whose trials is played in the bubble"`
+	Trial             int    `json:"trial,omitempty" doc:"the trial"`
 }
 
 // OpenedBubble is the answer before the first frame.
@@ -97,6 +100,16 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if err != nil {
 		return err
 	}
+	d := &driver{host: h, url: address, exchanges: map[uint64]*exchange{}, calls: map[uint64]*functionCall{}, left: make(chan struct{})}
+	if b.Exploration != "" {
+		if d.trial, err = h.trial(b.Exploration, b.Trial); err != nil {
+			return err
+		}
+		if !d.trial.opened.CompareAndSwap(false, true) {
+			return refuse(http.StatusConflict, "the bubble of trial %d is open", b.Trial)
+		}
+	}
+	defer close(d.left)
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
@@ -105,13 +118,14 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if !answerRaw(conn, answer) {
 		return nil
 	}
-	d := &driver{host: h, conn: conn, reader: buffered.Reader, url: address, exchanges: map[uint64]*exchange{}, calls: map[uint64]*functionCall{}, left: make(chan struct{})}
-	d.out = make([]byte, frameHead, 4<<10)
-	defer close(d.left)
+	d.conn, d.reader, d.out = conn, buffered.Reader, make([]byte, frameHead, 4<<10)
 	if !h.addDriver(d) {
 		return nil
 	}
 	defer h.removeDriver(d)
+	if d.trial != nil && !d.trial.openedBy(d) {
+		return nil
+	}
 	if err := h.options.Bubble(d.run); err != nil {
 		log.Printf("fakecluster: a bubble: %v", err)
 	}
@@ -157,7 +171,9 @@ type driver struct {
 	conn   net.Conn
 	reader *bufio.Reader
 	url    string        // of the clusters
-	left   chan struct{} // closed when the bubble has ended; a channel from outside of the bubble
+	left   chan struct{} // of the process: closed when the bubble has ended
+	gone   chan struct{} // of the bubble: closed when the connection has ended
+	trial  *trial        // that is played in the bubble; nil: none
 
 	exchanges map[uint64]*exchange // used only by the goroutine of run
 	running   sync.WaitGroup       // the goroutines of exchanges
@@ -167,8 +183,11 @@ type driver struct {
 	mu       sync.Mutex
 	out      []byte // the next frame
 	clusters []*cluster
-	calls    map[uint64]*functionCall // of functions of the client, in progress
-	called   uint64                   // number of calls so far
+	calls    map[uint64]*functionCall // of functions of the client, which go on
+	called   uint64                   // calls until now
+	due      []time.Time              // when something happens on time
+	idle     bool                     // nothing happens before
+	told     time.Time                // of due, to the client
 }
 
 // driverKey is the key of a driver in the context of a request.
@@ -192,6 +211,11 @@ func (d *driver) run() {
 	d.host.mu.Lock()
 	d.number = bubble.Number()
 	d.host.mu.Unlock()
+	d.gone = make(chan struct{})
+	cleanup := func() {}
+	if d.trial != nil {
+		cleanup = d.trial.play()
+	}
 	var buffer []byte
 	for {
 		now, messages, grown, err := readFrame(d.reader, buffer)
@@ -213,10 +237,12 @@ func (d *driver) run() {
 			break
 		}
 	}
+	close(d.gone)
 	for _, x := range d.exchanges {
 		x.cancel()
 	}
 	d.running.Wait()
+	cleanup()
 	d.mu.Lock()
 	clusters := d.clusters
 	d.mu.Unlock()
@@ -262,7 +288,9 @@ func (d *driver) take(messages reader) error {
 func (d *driver) reply() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sealFrame(d.out, time.Now())
+	now := time.Now()
+	d.tellDue(now)
+	sealFrame(d.out, now)
 	_, err := d.conn.Write(d.out)
 	if cap(d.out) > 1<<20 {
 		d.out = make([]byte, 0, 4<<10)
@@ -283,7 +311,39 @@ func (d *driver) forget(c *cluster) {
 	d.clusters = slices.DeleteFunc(d.clusters, func(other *cluster) bool { return other == c })
 }
 
-// mistake adds a message about a mistake to the next frame.
+// expect notes that something happens at a time, and whether nothing does before.
+func (d *driver) expect(due time.Time, idle bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.due, d.idle = append(d.due, due), idle
+}
+
+// tellDue tells the client the next time at which something happens, unless it knows that. The caller has the lock.
+func (d *driver) tellDue(now time.Time) {
+	d.due = slices.DeleteFunc(d.due, func(due time.Time) bool { return !due.After(now) })
+	if len(d.due) == 0 {
+		return
+	}
+	next := slices.MinFunc(d.due, time.Time.Compare)
+	if next.Equal(d.told) {
+		return
+	}
+	d.told = next
+	idle := uint64(0)
+	if d.idle {
+		idle = 1
+	}
+	d.out = binary.AppendUvarint(binary.AppendUvarint(appendKind(d.out, timeExpected, 0), uint64(next.UnixNano())), idle)
+}
+
+// endTrial tells the client that the trial has ended.
+func (d *driver) endTrial() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.out = appendKind(d.out, trialEnded, 0)
+}
+
+// mistake tells the client what is wrong.
 func (d *driver) mistake(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -319,6 +379,10 @@ func (x *exchange) read(messages *reader) error {
 	}
 	x.cluster = string(fields[0])
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), driverKey{}, x.driver))
+	if line := header.Get(callerHeader); line != "" && x.driver.trial != nil {
+		ctx = place.WithCaller(ctx, line)
+		header.Del(callerHeader)
+	}
 	x.cancel = cancel
 	x.request, err = http.NewRequestWithContext(ctx, string(fields[1]), "http://"+string(fields[3])+string(fields[2]), bytes.NewReader(bytes.Clone(body)))
 	if err != nil {
@@ -327,6 +391,9 @@ func (x *exchange) read(messages *reader) error {
 	x.request.Header = header
 	return nil
 }
+
+// callerHeader has the line of code that sends a write of an operator, which is explored.
+const callerHeader = "Fakecluster-Caller"
 
 // put adds messages to the next frame.
 func (x *exchange) put(add func(out []byte) []byte) {

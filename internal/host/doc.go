@@ -18,6 +18,12 @@
 // come over this connection, as frames, and are served in the bubble: its channels and timers belong to it. Between two
 // frames time stands still, so the cluster is never ahead of its client.
 //
+// # Explorations
+//
+// The engine of package explore works here, and the operator runs in the process of the client. A trial is a goroutine in a bubble of its own, whose time the
+// client's bubble lets pass. What the engine waits for, it announces, so that the client's next frame comes on time. The operator is a call of a function that
+// lasts, and its requests are exchanges with a cluster of its own, whose transport is that of the engine: so faults and crashes are as in process.
+//
 // # Locks
 //
 // The lock of a Host guards its sessions and clusters, that of a cluster its faults, its hold and its workloads. None is

@@ -61,6 +61,13 @@ func ReadAnswers(r *bufio.Reader, answers map[uint64]Answered) (now time.Time, e
 		case answerGoesOn:
 			text, err = messages.text()
 			a.Body += string(text)
+		case timeExpected:
+			if _, err = messages.number(); err == nil {
+				_, err = messages.number()
+			}
+		case trialEnded:
+		case callFunction:
+			messages = nil // the rest is about the call
 		case answerEnds, mistakeFound:
 			text, err = messages.text()
 			a.Ended, a.Err = true, string(text)

@@ -34,8 +34,10 @@ const (
 	answerGoesOn = 4  // bytes (text)
 	answerEnds   = 5  // error (text; empty: none)
 	mistakeFound = 6  // what is wrong (text); the exchange is 0
-	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the exchange is the number of the call
-	cancelCall   = 11 // the caller has gone
+	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the number of the call stands in place of the exchange
+	cancelCall   = 11 // nobody waits for the answer any more
+	timeExpected = 12 // time (number, nanoseconds since 1970), 1 if nothing happens before (number): a frame has to come then; the exchange is 0
+	trialEnded   = 13 // the trial has ended, and with it the bubble; the exchange is 0
 
 	// header = number of fields, then the name and the value of each (texts)
 )

@@ -187,29 +187,11 @@ type functionCall struct {
 
 // call calls a function in the bubble of the client.
 func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
+	id, c, err := d.beginCall(number, req)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	c := &functionCall{changed: make(chan struct{}, 1)}
-	d.mu.Lock()
-	d.called++
-	id := d.called
-	d.calls[id] = c
-	d.out = binary.AppendUvarint(appendKind(d.out, callFunction, id), number)
-	for _, text := range []string{req.Method, req.RequestURI, req.Host} {
-		d.out = appendText(d.out, text)
-	}
-	d.out = appendText(appendHeader(d.out, req.Header), body)
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.calls, id)
-		if !c.ended {
-			d.out = appendKind(d.out, cancelCall, id)
-		}
-	}()
+	defer d.forgetCall(id)
 	answered := false
 	for {
 		select {
@@ -242,7 +224,44 @@ func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// takeCall adds an action of a frame to its call.
+// beginCall has the client call a function.
+func (d *driver) beginCall(number uint64, req *http.Request) (id uint64, c *functionCall, err error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return 0, nil, err
+	}
+	c = &functionCall{changed: make(chan struct{}, 1)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.called++
+	id = d.called
+	d.calls[id] = c
+	d.out = binary.AppendUvarint(appendKind(d.out, callFunction, id), number)
+	for _, text := range []string{req.Method, req.RequestURI, req.Host} {
+		d.out = appendText(d.out, text)
+	}
+	d.out = appendText(appendHeader(d.out, req.Header), body)
+	return id, c, nil
+}
+
+// cancelCall ends the context of a call.
+func (d *driver) cancelCall(id uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.out = appendKind(d.out, cancelCall, id)
+}
+
+// forgetCall forgets a call, for which nobody waits any more.
+func (d *driver) forgetCall(id uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.calls[id].ended {
+		d.out = appendKind(d.out, cancelCall, id)
+	}
+	delete(d.calls, id)
+}
+
+// takeCall takes an action of a frame about a call.
 func (d *driver) takeCall(kind byte, id uint64, messages *reader) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

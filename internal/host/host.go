@@ -39,15 +39,17 @@ type Host struct {
 	finish  func()          // closes done
 	calls   *http.Transport // to functions of clients outside of bubbles
 
-	mu       sync.Mutex
-	sessions map[string]*session
-	clusters map[string]*cluster
-	drivers  map[*driver]bool // of bubbles
-	stray    net.Listener     // the address of clusters in bubbles; nil: none so far
-	started  int              // number of clusters so far
-	requests int              // number of requests in flight
-	idle     *time.Timer      // runs while no request is in flight; nil: the host does not end by itself
-	closed   bool
+	mu           sync.Mutex
+	sessions     map[string]*session
+	clusters     map[string]*cluster
+	drivers      map[*driver]bool // of bubbles
+	explorations map[string]*exploration
+	explored     int          // explorations until now
+	stray        net.Listener // the address of clusters in bubbles; nil: there were none
+	started      int          // clusters until now
+	requests     int          // that are being served
+	idle         *time.Timer  // runs while there are none; nil: the host does not end by itself
+	closed       bool
 }
 
 // session has the clusters of a client.
@@ -61,7 +63,7 @@ type session struct {
 
 // New returns a host without clusters. Close ends it.
 func New(o Options) *Host {
-	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
+	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}, explorations: map[string]*exploration{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
 	h.finish = sync.OnceFunc(func() { close(h.done) })
 	for _, o := range operations() {
 		h.routes.HandleFunc(o.method+" "+o.path, func(w http.ResponseWriter, req *http.Request) { o.serve(h, w, req) })

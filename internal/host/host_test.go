@@ -69,16 +69,6 @@ func openSession(t testing.TB, h *host.Host) *client {
 	return &client{t: t, host: h, session: s.Session, end: end, called: map[string]bool{"POST /v1/sessions": true}}
 }
 
-// streamed is a ResponseWriter whose content is read while it is written.
-type streamed struct {
-	header http.Header
-	io.Writer
-}
-
-func (s *streamed) Header() http.Header { return s.header }
-func (s *streamed) WriteHeader(int)     {}
-func (s *streamed) Flush()              {}
-
 // send sends a request, in which SESSION is replaced, and returns the code and the content of the answer.
 func (c *client) send(method, path, body string) (int, string) {
 	req := httptest.NewRequest(method, path, strings.NewReader(strings.ReplaceAll(body, "SESSION", c.session)))
@@ -207,6 +197,7 @@ func TestOperations(t *testing.T) {
 	tryFunctions(t, c)
 	tryContainers(t, c)
 	tryBubble(t, c)
+	tryExploration(t, c)
 
 	do[struct{}](c, "DELETE /v1/clusters/{cluster}/stats", "c1", "")
 	if got := do[host.Requests](c, "GET /v1/clusters/{cluster}/requests", "c1", "").Requests; len(got) != 0 {

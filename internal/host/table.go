@@ -21,6 +21,8 @@ func operations() []operation {
 		on("endHost", post, "/v1/end", "Ends the host if no session is open.", endHost),
 		openSession(),
 		openBubble(),
+		openExploration(),
+		on("reportTrial", post, "/v1/explorations/{exploration}/trials/{trial}", "Reports what has become of the client's bubble of a trial.", reportTrial),
 
 		on("startCluster", post, "/v1/clusters", "Starts a cluster.", startCluster),
 		on("listClusters", get, "/v1/clusters", "Lists the clusters.", listClusters),

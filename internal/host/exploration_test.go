@@ -1,0 +1,96 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/host"
+)
+
+// explorationLines begins an exploration of an operator of Gadgets, and returns what reads its next line, and what ends its connection.
+func explorationLines(t *testing.T, c *client) (next func() host.ExplorationLine, end func()) {
+	t.Helper()
+	c.called["POST /v1/explorations"] = true
+	manifests, err := filepath.Abs("../../explore/testdata/gadget")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"session": %q, "test": "TestGadgets", "folder": %q, "parallel": 1, "versions": [{"function": 1, "cluster": {"session": ""}, "install": [%q], "trials": 3}]}`, c.session, t.TempDir(), manifests)
+	ctx, cancel := context.WithCancel(context.Background())
+	read, write := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer write.Close()
+		c.host.ServeHTTP(&streamed{header: http.Header{}, Writer: write}, httptest.NewRequestWithContext(ctx, "POST", "/v1/explorations", strings.NewReader(body)))
+	}()
+	lines := json.NewDecoder(bufio.NewReader(read))
+	end = func() {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, read) }()
+		<-ended
+	}
+	t.Cleanup(end)
+	return func() (line host.ExplorationLine) {
+		t.Helper()
+		if err := lines.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}, end
+}
+
+// tryExploration checks that an exploration asks for the bubble of its first trial, and ends with what is wrong with it.
+func tryExploration(t *testing.T, c *client) {
+	t.Helper()
+	next, _ := explorationLines(t, c)
+	name, trial := next().Exploration, next().Trial
+	c.called["POST /v1/explorations/{exploration}/trials/{trial}"] = true
+	path := fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial)
+	if code, text := c.send("POST", path, `{"ended": true, "failed": "there are no bubbles"}`); code != http.StatusNoContent {
+		t.Fatalf("%d %s", code, text)
+	}
+	if last := next(); last.Found == nil || last.Failed != "there are no bubbles" {
+		t.Errorf("the last line: %+v", last)
+	}
+	if code, text := c.send("POST", path, `{"ended": true}`); code != http.StatusNotFound {
+		t.Errorf("a trial that has ended: %d %s", code, text)
+	}
+}
+
+// An exploration ends with its connection, and nothing of it stays, whether a bubble is open or not.
+func TestAnExplorationEndsWithItsConnection(t *testing.T) {
+	for _, opened := range []bool{false, true} {
+		t.Run(fmt.Sprint(opened), func(t *testing.T) {
+			c := newClient(t)
+			next, end := explorationLines(t, c)
+			name, trial := next().Exploration, next().Trial
+			if opened {
+				b := openBubble(t, c, fmt.Sprintf(`{"session": "SESSION", "exploration": %q, "trial": %d}`, name, trial))
+				b.send(host.Frame(b.now, 0, "", "", "", "", ""))
+			}
+			end()
+			if code, text := c.send("POST", fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial), `{"ended": true}`); code != http.StatusNotFound {
+				t.Errorf("%d %s", code, text)
+			}
+		})
+	}
+}
+
+// streamed is a ResponseWriter whose content is read while it is written.
+type streamed struct {
+	header http.Header
+	io.Writer
+}
+
+func (s *streamed) Header() http.Header { return s.header }
+func (s *streamed) WriteHeader(int)     {}
+func (s *streamed) Flush()              {}

@@ -1,0 +1,341 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/place"
+)
+
+// invariants make invariants by when they hold.
+var invariants = map[string]func(name, resource string, condition fakecluster.Condition) explore.Invariant{
+	"always": explore.Always, "never": explore.Never, "eventually": explore.Eventually,
+}
+
+// trial is a trial that is played in a bubble of the host, whose time is that of a bubble of the client, in which the operator runs.
+type trial struct {
+	exploration *exploration
+	number      int
+	stacks      chan []string // which the client sends when it is asked
+
+	// These are set by Play.
+	run     func(testing.TB)
+	blocked func(stack string)
+	endless func(time.Duration)
+	reports chan TrialReport // the last one
+
+	opened atomic.Bool // the client has asked for the bubble
+
+	mu       sync.Mutex
+	driver   *driver // of the bubble; nil: it is not open yet
+	clusters map[*fakecluster.Cluster]*cluster
+	panics   []string
+}
+
+// begin begins a trial.
+func (x *exploration) begin() place.Trial {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.begun++
+	return &trial{exploration: x, number: x.begun, stacks: make(chan []string, 1), reports: make(chan TrialReport, 1), clusters: map[*fakecluster.Cluster]*cluster{}}
+}
+
+// Play implements place.Trial.
+func (tr *trial) Play(run func(testing.TB), blocked func(stack string), endless func(idle time.Duration)) (left []string, err error) {
+	x := tr.exploration
+	x.playing.Add(1)
+	defer x.playing.Done()
+	tr.run, tr.blocked, tr.endless = run, blocked, endless
+	x.mu.Lock()
+	x.trials[tr.number] = tr
+	x.mu.Unlock()
+	x.tell(ExplorationLine{Trial: tr.number})
+	var report TrialReport
+	select {
+	case report = <-tr.reports:
+	case <-x.ctx.Done():
+		report.Failed = "the exploration has ended"
+	}
+	x.mu.Lock()
+	delete(x.trials, tr.number)
+	x.mu.Unlock()
+	tr.mu.Lock()
+	d := tr.driver
+	tr.mu.Unlock()
+	if d != nil {
+		d.stop()
+	}
+	if report.Failed != "" {
+		return nil, errors.New(report.Failed)
+	}
+	return report.Stacks, nil
+}
+
+// Pass implements place.Trial. The second step begins when nothing is left to do at the end of the first one: only then the time of the client's bubble passes.
+func (tr *trial) Pass(duration time.Duration, idle bool) {
+	for _, step := range []time.Duration{duration, time.Nanosecond} {
+		tr.Expect(step, idle)
+		time.Sleep(step)
+	}
+}
+
+// Expect implements place.Trial.
+func (tr *trial) Expect(d time.Duration, idle bool) { tr.driver.expect(time.Now().Add(d), idle) }
+
+// stacksWithin is how long the client may take to tell the stacks of its goroutines.
+const stacksWithin = 10 * time.Second
+
+// Stacks implements place.Trial.
+func (tr *trial) Stacks() []string {
+	tr.exploration.tell(ExplorationLine{Stacks: tr.number})
+	timer := time.NewTimer(stacksWithin)
+	defer timer.Stop()
+	select {
+	case stacks := <-tr.stacks:
+		return stacks
+	case <-timer.C:
+	case <-tr.exploration.ctx.Done():
+	}
+	return nil
+}
+
+// Panics implements place.Trial.
+func (tr *trial) Panics() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.panics
+}
+
+// openedBy says that a driver has opened the bubble, and reports whether the trial is still to be played.
+func (tr *trial) openedBy(d *driver) bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.driver = d
+	return tr.exploration.ctx.Err() == nil
+}
+
+// play plays the trial in the bubble, and returns what has to be called when the client has gone.
+func (tr *trial) play() (cleanup func()) {
+	t := &trialTest{explorer: explorer{exploration: tr.exploration, name: "trial " + strconv.Itoa(tr.number)}}
+	var cancel context.CancelFunc
+	t.ctx, cancel = context.WithCancel(context.Background())
+	tr.driver.running.Go(func() {
+		tr.run(t)
+		tr.driver.endTrial()
+	})
+	return func() {
+		cancel()
+		t.end()
+	}
+}
+
+// trialTest is the test of a trial in its bubble.
+type trialTest struct {
+	explorer
+	mu       sync.Mutex
+	cleanups []func()
+}
+
+func (t *trialTest) Cleanup(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
+}
+
+// end calls what the trial cleans up.
+func (t *trialTest) end() {
+	t.mu.Lock()
+	cleanups := t.cleanups
+	t.mu.Unlock()
+	for _, f := range slices.Backward(cleanups) {
+		f()
+	}
+}
+
+// TrialReport is what a client reports of the bubble of a trial.
+type TrialReport struct {
+	Blocked string   `json:"blocked,omitempty" doc:"the stack of a goroutine that waits for something outside of the bubble"`
+	Endless int64    `json:"endless,omitempty" doc:"how many nanoseconds of the bubble have passed without a request"`
+	Panic   string   `json:"panic,omitempty" doc:"a panic of the operator, from which a library has recovered, with its place"`
+	Stacks  []string `json:"stacks,omitempty" doc:"the stacks of goroutines: of those of the bubble, if they are asked for, or with ended of those that are left"`
+	Ended   bool     `json:"ended,omitempty" doc:"the bubble has ended"`
+	Failed  string   `json:"failed,omitempty" doc:"with ended: why the trial could not be played"`
+}
+
+func reportTrial(c call, r TrialReport) (none, error) {
+	number, err := strconv.Atoi(c.path("trial"))
+	if err != nil {
+		return none{}, wrong(err)
+	}
+	tr, err := c.host.trial(c.path("exploration"), number)
+	if err != nil {
+		return none{}, err
+	}
+	switch {
+	case r.Ended:
+		select {
+		case tr.reports <- r:
+		default: // it has ended before
+		}
+	case r.Panic != "":
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		tr.panics = append(tr.panics, r.Panic)
+	case r.Blocked != "":
+		tr.blocked(r.Blocked)
+	case r.Endless != 0:
+		tr.endless(time.Duration(r.Endless))
+	default:
+		select {
+		case tr.stacks <- r.Stacks:
+		default: // nobody waits
+		}
+	}
+	return none{}, nil
+}
+
+// OperatorCall is what the function of a client gets to run the operator. It returns when the operator has, with an OperatorEnd.
+type OperatorCall struct {
+	Cluster  Cluster `json:"cluster"`  // as its administrator
+	Operator Cluster `json:"operator"` // as the operator; it is another one after each restart
+}
+
+// OperatorEnd says how the operator has ended.
+type OperatorEnd struct {
+	Error string `json:"error,omitempty"`
+	Panic string `json:"panic,omitempty"` // with the stack
+}
+
+// runsThere has the function of the client run the operator of a subject.
+func (x *exploration) runsThere(s *explore.Subject, v Subject) {
+	s.Prepare = func(t testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
+		d := x.host.driverHere()
+		whole, err := d.trial.cluster(c, v)
+		if err != nil {
+			t.Fatalf("the cluster of the trial: %v", err)
+		}
+		return func(ctx context.Context, config *rest.Config) error {
+			made := newCluster(x.host, c)
+			made.services, made.images = whole.services, whole.images
+			made.driver, made.token, made.transport = d, config.BearerToken, config.Transport
+			if config.WrapTransport != nil {
+				made.transport = config.WrapTransport(made.transport)
+			}
+			operator, err := x.take(d, made)
+			if err != nil {
+				return err
+			}
+			administrator, err := whole.describe()
+			if err != nil {
+				return err
+			}
+			return d.runOperator(ctx, v.Function, OperatorCall{administrator, operator})
+		}
+	}
+	if len(v.Cluster.Workloads) > 0 {
+		s.Workloads = func(t testing.TB, c *fakecluster.Cluster) {
+			whole, err := x.host.driverHere().trial.cluster(c, v)
+			if err == nil {
+				err = whole.live(v.Cluster.Workloads)
+			}
+			if err != nil {
+				t.Fatalf("the workloads: %v", err)
+			}
+		}
+	}
+}
+
+// cluster returns the cluster of a trial as the client uses it.
+func (tr *trial) cluster(c *fakecluster.Cluster, v Subject) (*cluster, error) {
+	tr.mu.Lock()
+	known := tr.clusters[c]
+	tr.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	made := newCluster(tr.exploration.host, c)
+	made.services, made.images = v.Cluster.Services, v.Cluster.Images
+	cfg := c.RESTConfig()
+	made.driver, made.token, made.transport = tr.driver, cfg.BearerToken, cfg.Transport
+	if _, err := tr.exploration.take(tr.driver, made); err != nil {
+		return nil, err
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.clusters[c] = made
+	return made, nil
+}
+
+// take adds a cluster of a trial to the session, until the bubble ends.
+func (x *exploration) take(d *driver, c *cluster) (Cluster, error) {
+	if err := x.host.add(x.session, c); err != nil {
+		return Cluster{}, err
+	}
+	d.mu.Lock()
+	d.clusters = append(d.clusters, c)
+	d.mu.Unlock()
+	return c.describe()
+}
+
+// runOperator runs the operator in the bubble of the client, until it returns. It is told when ctx ends.
+func (d *driver) runOperator(ctx context.Context, function uint64, call OperatorCall) error {
+	text, err := json.Marshal(call)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequest(http.MethodPost, "http://fakecluster/", bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.RequestURI = "/"
+	id, running, err := d.beginCall(function, req)
+	if err != nil {
+		return err
+	}
+	defer d.forgetCall(id)
+	done := ctx.Done()
+	for ended := false; !ended; {
+		select {
+		case <-running.changed:
+		case <-done:
+			done = nil
+			d.cancelCall(id)
+		case <-d.gone:
+			return errors.New("the process of the operator has ended")
+		}
+		d.mu.Lock()
+		ended = running.ended
+		d.mu.Unlock()
+	}
+	var end OperatorEnd
+	switch {
+	case running.outcome == functionAborted: // the operator has ended its goroutine
+		return nil
+	case running.status != http.StatusOK:
+		return fmt.Errorf("it cannot be called: %s", bytes.TrimSpace(running.data))
+	}
+	if err := json.Unmarshal(running.data, &end); err != nil {
+		return err
+	}
+	switch {
+	case end.Panic != "":
+		panic(end.Panic)
+	case end.Error != "":
+		return errors.New(end.Error)
+	}
+	return nil
+}

@@ -1,0 +1,363 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/remote/internal/exploration"
+)
+
+// explorer explores an operator for package explore. The host makes the trials, and checks them. For each of them the operator runs in a bubble here.
+type explorer struct {
+	t        *testing.T
+	host     *connection
+	name     string // of the exploration
+	versions []exploration.Version[Option, *Cluster]
+
+	playing sync.WaitGroup // trials
+	mu      sync.Mutex
+	bubbles map[int]string // of trials, by their numbers
+}
+
+var errNested = errors.New("explore.Operator in a synctest bubble: each trial is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test")
+
+// Explore is what package explore calls, and no test. An error is that the exploration could not go on.
+func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
+	t.Helper()
+	switch {
+	case !hasBubbles:
+		return errOldGo
+	case insideBubble():
+		return errNested
+	}
+	h, isNew, err := connect()
+	if err != nil {
+		return err
+	}
+	if isNew {
+		t.Logf("fakecluster: %s", h.said)
+	}
+	e := &explorer{t: t, host: h, versions: x.Versions, bubbles: map[int]string{}}
+	functions := &Cluster{host: h} // those that the clusters of the trials call
+	defer functions.unregister()
+	x.Fields["session"] = h.session
+	for number, v := range x.Versions {
+		fields, err := e.version(number, v, functions)
+		if err != nil {
+			return err
+		}
+		add(x.Fields, "versions", fields)
+	}
+	text, err := json.Marshal(x.Fields)
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial(h.network, h.address)
+	if err != nil {
+		return fmt.Errorf("the host does not answer: %w", err)
+	}
+	defer conn.Close()
+	req, err := h.request(context.Background(), "POST", "/v1/explorations", text)
+	if err == nil {
+		err = req.Write(conn)
+	}
+	var answer *http.Response
+	if err == nil {
+		answer, err = http.ReadResponse(bufio.NewReader(conn), req)
+	}
+	if err != nil {
+		return fmt.Errorf("the host does not answer: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return err
+		}
+		return readAnswer(answer.StatusCode, text, nil)
+	}
+	defer e.await()
+	return e.follow(json.NewDecoder(answer.Body), x)
+}
+
+// endsWithin is how long a trial that is stuck may take to end when the exploration has.
+const endsWithin = time.Second
+
+// await waits for the bubbles of trials, except for those that cannot end.
+func (e *explorer) await() {
+	ended := make(chan struct{})
+	go func() {
+		e.playing.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(endsWithin)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+// version returns the fields of the request for a version.
+func (e *explorer) version(number int, v exploration.Version[Option, *Cluster], functions *Cluster) (map[string]any, error) {
+	s := settings{}
+	for _, o := range v.Options {
+		if err := o(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.addPrograms(); err != nil {
+		return nil, err
+	}
+	operator := s.call(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { e.serveOperator(w, req, number) }))
+	operator.lasting = true
+	callables, _ := s[callablesField].([]*callable)
+	delete(s, callablesField)
+	if err := functions.register(callables); err != nil {
+		return nil, err
+	}
+	s["session"] = ""
+	v.Fields["cluster"], v.Fields["function"] = s, operator.Function
+	return v.Fields, nil
+}
+
+// follow does what the host asks for, until the last line.
+func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option, *Cluster]) error {
+	e.t.Helper()
+	for {
+		var line struct {
+			Exploration, Log, Error, Stderr, Panic, Failed string
+			Trial, Stacks                                  int
+			Found                                          json.RawMessage
+		}
+		if err := lines.Decode(&line); err != nil {
+			return fmt.Errorf("the host of the exploration has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+		}
+		switch {
+		case line.Exploration != "":
+			e.name = line.Exploration
+		case line.Trial != 0:
+			e.playing.Add(1)
+			go e.play(line.Trial)
+		case line.Stacks != 0:
+			go e.report(line.Stacks, map[string]any{"stacks": e.stacks(line.Stacks)})
+		case line.Log != "":
+			e.t.Log(line.Log)
+		case line.Error != "":
+			e.t.Error(line.Error)
+		case line.Stderr != "":
+			_, _ = io.WriteString(x.Stderr, line.Stderr)
+		case line.Panic != "":
+			go blame(line.Panic) // no trial can end
+		default:
+			if len(line.Found) > 0 {
+				if err := json.Unmarshal(line.Found, x.Into); err != nil {
+					return err
+				}
+			}
+			if line.Failed != "" {
+				return errors.New(line.Failed)
+			}
+			return nil
+		}
+	}
+}
+
+// path is that of a trial in the control API.
+func (e *explorer) path(trial int) string {
+	return fmt.Sprintf("/v1/explorations/%s/trials/%d", e.name, trial)
+}
+
+// report reports what has become of a trial.
+func (e *explorer) report(trial int, report map[string]any) {
+	_ = e.host.do(context.Background(), "POST", e.path(trial), report, nil) // the trial may have ended
+}
+
+// play has the operator run in a bubble, until the host has played the trial.
+func (e *explorer) play(trial int) {
+	defer e.playing.Done()
+	report := map[string]any{"ended": true}
+	defer func() {
+		// The runtime ends a bubble so if goroutines that are left in it wait forever.
+		if p := recover(); p != nil {
+			if !strings.Contains(fmt.Sprint(p), "deadlock") {
+				panic(p)
+			}
+			report["stacks"] = e.stacks(trial)
+		}
+		e.mu.Lock()
+		delete(e.bubbles, trial)
+		e.mu.Unlock()
+		e.report(trial, report)
+	}()
+	inBubble(e.t, func(t *testing.T) {
+		p := &playedTrial{explorer: e, number: trial, test: t, over: make(chan struct{}), prepared: map[string]*preparation{}}
+		b, err := openBubble(e.host, map[string]any{"exploration": e.name, "trial": trial}, p)
+		if err != nil {
+			report["failed"] = err.Error()
+			return
+		}
+		e.mu.Lock()
+		e.bubbles[trial] = b.watched.number
+		e.mu.Unlock()
+		p.play(b)
+		time.Sleep(time.Hour) // what ends by itself has ended then
+	})
+}
+
+// stacks returns the stacks of the goroutines in the bubble of a trial.
+func (e *explorer) stacks(trial int) []string {
+	e.mu.Lock()
+	number := e.bubbles[trial]
+	e.mu.Unlock()
+	found := []string{}
+	for _, stack := range strings.Split(stacks(true), "\n\n") {
+		if header := goroutineHeader.FindStringSubmatch(stack); header != nil && header[3] == number {
+			found = append(found, stack)
+		}
+	}
+	return found
+}
+
+// playedTrial is a trial of an exploration that is played in a bubble.
+type playedTrial struct {
+	explorer *explorer
+	number   int
+	test     *testing.T
+	over     chan struct{} // closed when the host has played the trial, or has ended
+	once     sync.Once
+
+	mu       sync.Mutex
+	prepared map[string]*preparation // by the names of clusters
+}
+
+// preparation runs an operator in a cluster.
+type preparation struct {
+	once sync.Once
+	run  func(context.Context, *Cluster) error
+	err  error
+}
+
+// end says that the trial has been played.
+func (p *playedTrial) end() { p.once.Do(func() { close(p.over) }) }
+
+// tell reports what keeps the trial from its end.
+func (p *playedTrial) tell(stack string, idle time.Duration) {
+	p.explorer.report(p.number, map[string]any{"blocked": stack, "endless": int64(idle)})
+}
+
+// play lets time pass in a bubble until the trial has been played, and ends the bubble.
+func (p *playedTrial) play(b *bubble) {
+	b.mu.Lock()
+	_ = b.exchange(b.frame, nil) // the bubble has the error
+	b.mu.Unlock()
+	<-p.over
+	b.mu.Lock()
+	clusters := b.clusters
+	b.closed = true
+	b.mu.Unlock()
+	b.close()
+	for _, c := range clusters {
+		c.unregister()
+	}
+}
+
+// NotePanic makes a panic a finding of the exploration in whose trial the caller runs; elsewhere it does nothing. It is for panics from which a library recovers,
+// as controller-runtime does, and must be called while the goroutine panics:
+//
+//	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, what any) { remote.NotePanic(what) })
+func NotePanic(what any) {
+	b := bubbleHere()
+	if b == nil || b.trial == nil || what == nil || what == http.ErrAbortHandler {
+		return
+	}
+	p := b.trial
+	text := strings.ReplaceAll(fmt.Sprint(what), "\n", " ") + placeOfPanic()
+	_ = b.do(context.Background(), "POST", p.explorer.path(p.number), map[string]any{"panic": text}, nil) // the trial may have ended
+}
+
+// bubbleHere returns the bubble of the caller, if it has clusters.
+func bubbleHere() *bubble {
+	header := goroutineHeader.FindStringSubmatch(stacks(false))
+	if header == nil {
+		return nil
+	}
+	watchedBubbles.Lock()
+	defer watchedBubbles.Unlock()
+	for _, w := range watchedBubbles.list {
+		if w.number == header[3] && !w.ended.Load() {
+			return w.bubble
+		}
+	}
+	return nil
+}
+
+// operatorEnd says how an operator has ended.
+type operatorEnd struct {
+	Error string `json:"error,omitempty"`
+	Panic string `json:"panic,omitempty"`
+}
+
+// serveOperator runs the operator of a version until it returns.
+func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, version int) {
+	var asked struct{ Cluster, Operator described }
+	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	b, _ := req.Context().Value(bubbleKey{}).(*bubble)
+	if b == nil || b.trial == nil {
+		http.Error(w, "an operator runs in the bubble of a trial", http.StatusBadRequest)
+		return
+	}
+	text, err := json.Marshal(b.trial.run(req.Context(), b, e.versions[version], asked.Cluster, asked.Operator))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}
+
+// run runs an operator. In a cluster in which none has run, it is prepared.
+func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[Option, *Cluster], whole, operator described) (end operatorEnd) {
+	defer func() {
+		if what := recover(); what != nil {
+			end = operatorEnd{Panic: fmt.Sprintf("%v\n%s", what, debug.Stack())}
+		}
+	}()
+	p.mu.Lock()
+	made := p.prepared[whole.Cluster]
+	if made == nil {
+		made = &preparation{}
+		p.prepared[whole.Cluster] = made
+	}
+	p.mu.Unlock()
+	made.once.Do(func() { made.run, made.err = v.Prepare(p.test, b.known(p.explorer.host, whole)) })
+	err := made.err
+	if err == nil {
+		err = made.run(ctx, b.known(p.explorer.host, operator))
+	}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	return end
+}
+
+// known returns a cluster that the host has made in the bubble.
+func (b *bubble) known(h *connection, d described) *Cluster {
+	c := &Cluster{host: h, description: d}
+	b.add(c)
+	b.index.add(c)
+	return c
+}

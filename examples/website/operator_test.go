@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fakecluster/fakecluster/controllerruntime"
+	"github.com/fakecluster/fakecluster/examples/internal/program"
 	"github.com/fakecluster/fakecluster/examples/website"
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -24,7 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	os.Exit(m.Run())
+	code := m.Run()
+	program.End()
+	os.Exit(code)
 }
 
 // scheme has the kinds of the operator and of its tests.

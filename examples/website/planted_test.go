@@ -403,21 +403,24 @@ func (b bug) subject(t *testing.T) explore.Subject {
 	s.Prepare = func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 		hosts := &registry{}
 		return func(ctx context.Context, cfg *rest.Config) error {
-			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {
-				p := &planted{bug: b, reader: mgr.GetAPIReader(), started: time.Now().Format(time.RFC3339), done: map[types.UID]int64{}}
-				p.Reconciler = website.Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("website-operator"), Registry: hosts}
-				if b.client != nil {
-					p.Client = b.client(p.Client)
-				}
-				builder := ctrl.NewControllerManagedBy(mgr).For(&website.Website{})
-				if !b.unwatched {
-					builder = builder.Owns(&appsv1.Deployment{}).Owns(&corev1.ConfigMap{}).Owns(&corev1.Service{})
-				}
-				return errors.Join(builder.Complete(p), website.Operator{Image: image}.SetupWebhooks(mgr))
-			}, controllerruntime.WithScheme(scheme), controllerruntime.WithWebhooks(c))
+			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error { return b.setup(mgr, hosts) }, controllerruntime.WithScheme(scheme), controllerruntime.WithWebhooks(c))
 		}
 	}
 	return s
+}
+
+// setup adds the operator with the bug to a manager.
+func (b bug) setup(mgr ctrl.Manager, hosts *registry) error {
+	p := &planted{bug: b, reader: mgr.GetAPIReader(), started: time.Now().Format(time.RFC3339), done: map[types.UID]int64{}}
+	p.Reconciler = website.Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("website-operator"), Registry: hosts}
+	if b.client != nil {
+		p.Client = b.client(p.Client)
+	}
+	builder := ctrl.NewControllerManagedBy(mgr).For(&website.Website{})
+	if !b.unwatched {
+		builder = builder.Owns(&appsv1.Deployment{}).Owns(&corev1.ConfigMap{}).Owns(&corev1.Service{})
+	}
+	return errors.Join(builder.Complete(p), website.Operator{Image: image}.SetupWebhooks(mgr))
 }
 
 // changedDefinition returns the path of the definition of Websites with another text.

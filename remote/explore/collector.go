@@ -17,8 +17,8 @@ var collector struct {
 	before       int // the percentage when the first of them began
 }
 
-// collectLess lets the garbage collector run less often until all explorations of the process have called what it returns. It leaves the
-// collector as it is if GOGC is set.
+// collectLess makes the garbage collector run less often, until all explorations of the process have called
+// the returned function. It does nothing if GOGC is set.
 func collectLess() (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

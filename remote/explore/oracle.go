@@ -9,14 +9,13 @@ type Oracle string
 const (
 	// Converges: some time after each change the operator is quiet, and stays quiet.
 	Converges Oracle = "converges"
-	// PathIndependent: the objects depend on the present custom resource, and not on its earlier
-	// states.
+	// PathIndependent: the objects depend on the current custom resource, and not on its earlier states.
 	PathIndependent Oracle = "path-independent"
 	// Recovers: the objects are the same after a crash, a broken connection, a late event, a lost or changed object,
 	// pods that failed for a while, a Secret that came late, or a user who acts while the operator works.
 	Recovers Oracle = "recovers"
-	// TruthfulStatus: the status describes the present generation, has it as observedGeneration if
-	// the schema has this field, and reports an error that persists.
+	// TruthfulStatus: the status describes the current generation, has it as observedGeneration if the schema
+	// has this field, and reports an error that persists.
 	TruthfulStatus Oracle = "truthful-status"
 	// CleansUp: after a delete nothing is left, no finalizer is stuck, and nothing else was deleted.
 	CleansUp Oracle = "cleans-up"
@@ -36,7 +35,8 @@ const (
 	CleanWrites Oracle = "clean-writes"
 	// KeepsSpec: the operator does not change what the user has set in the custom resource.
 	KeepsSpec Oracle = "keeps-spec"
-	// FieldsMatter: a field of the spec has an effect. Only fields with well-known names count, unless Subject.With has the oracle.
+	// FieldsMatter: each field of the spec has an effect. Only fields with well-known names count, unless
+	// Subject.With contains the oracle.
 	FieldsMatter Oracle = "fields-matter"
 	// QuietWrites: the operator does not keep writing objects without changing them.
 	QuietWrites Oracle = "quiet-writes"
@@ -57,15 +57,15 @@ const (
 // OracleDoc describes an oracle.
 type OracleDoc struct {
 	Oracle Oracle
-	// Claim is what a finding of the oracle says about the operator: "writes when it starts again".
+	// Claim completes the sentence "the operator …" in a report of the oracle: "writes when it starts again".
 	Claim string
-	// Off is set if the oracle has to be switched on.
+	// Off is true if the oracle is off by default; Subject.With switches it on.
 	Off bool
-	// Upgrade is set if the oracle is for [Upgrade] alone.
+	// Upgrade is true if only [Upgrade] checks the oracle.
 	Upgrade bool
 }
 
-// Oracles returns all oracles.
+// Oracles returns all oracles, in the order of reports.
 func Oracles() []OracleDoc {
 	return []OracleDoc{
 		{Converges, "does not come to rest", false, false},
@@ -90,7 +90,7 @@ func Oracles() []OracleDoc {
 	}
 }
 
-// claim returns what is wrong if an oracle has a finding.
+// claim returns the Claim of an oracle.
 func (o Oracle) claim() string {
 	for _, d := range Oracles() {
 		if d.Oracle == o {

@@ -36,14 +36,14 @@ func (v *recorder) record(failed bool, text string) {
 	}
 }
 
-// callOnError has f called for each later assertion that fails.
+// callOnError makes the recorder call f for each later assertion that fails.
 func (v *recorder) callOnError(f func(text string)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.onError = f
 }
 
-// text returns all that has been recorded.
+// text returns all recorded lines.
 func (v *recorder) text() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -17,12 +17,12 @@ func Current() []uintptr {
 	return counters[:runtime.Callers(3, counters)]
 }
 
-// libraries are the packages that no operator is in.
+// libraries are the prefixes of packages that are not code of an operator.
 var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "runtime/", "panic", "testing.", "sync.", "sync/", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
 	"github.com/fakecluster/fakecluster/clientgo.", "github.com/fakecluster/fakecluster/fakecluster.", "github.com/fakecluster/fakecluster/controllerruntime.",
 	"github.com/fakecluster/fakecluster/remote.", "github.com/fakecluster/fakecluster/remote/explore."}
 
-// isLibrary reports whether a function is of a library.
+// isLibrary reports whether a function belongs to a library.
 func isLibrary(function string) bool {
 	for _, l := range libraries {
 		if strings.HasPrefix(function, l) {
@@ -32,7 +32,7 @@ func isLibrary(function string) bool {
 	return false
 }
 
-// Line returns the file and the line of the innermost caller that is not a library; empty: there is none.
+// Line returns the file and the line of the innermost caller that does not belong to a library, or "".
 func Line(counters []uintptr) string {
 	frames := runtime.CallersFrames(counters)
 	for {
@@ -48,7 +48,7 @@ func Line(counters []uintptr) string {
 
 var stackLine = regexp.MustCompile(`(?m)^([^\s(]+)[^\n]*\n\t(\S+):(\d+)`)
 
-// LineOfStack is as Line for a stack as text.
+// LineOfStack does the same for a stack in text form.
 func LineOfStack(stack string) string {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		if !isLibrary(m[1]) && !strings.HasPrefix(m[1], "internal/") {
@@ -58,8 +58,8 @@ func LineOfStack(stack string) string {
 	return ""
 }
 
-// EntryOfStack returns the outermost function of a stack that is not of a library, which is where the code of the operator begins; empty: there is none.
-// Where a loop is at a moment is chance, and so is the innermost one.
+// EntryOfStack returns the outermost function of a stack that does not belong to a library, or "". The code of the
+// operator begins there. Unlike the innermost function of a loop, it is the same at any moment.
 func EntryOfStack(stack string) (entry string) {
 	for _, line := range strings.Split(stack, "\n") {
 		end := strings.LastIndexByte(line, '(')

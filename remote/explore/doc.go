@@ -1,4 +1,4 @@
-// Package explore finds mistakes of an operator without a test, through the light door: the trials are made and checked in the host, and the operator runs in a
+// Package explore finds mistakes of an operator without a test, in module remote: the trials are made and checked in the host, and the operator runs in a
 // testing/synctest bubble of the test's process for each of them. It needs Go 1.25.
 //
 //	func TestExploreTheOperator(t *testing.T) {

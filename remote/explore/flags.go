@@ -22,9 +22,9 @@ func init() {
 	flag.Duration(timeFlag, 0, "explore.Operator: run trials for this `time`, such as 10m, instead of Subject.Trials, and report the progress")
 	flag.Uint64(seedFlag, 0, "explore.Operator: the `seed` of random sequences, in place of Subject.Seed")
 	flag.Int(parallelFlag, runtime.GOMAXPROCS(0), "explore.Operator: how many trials run at the same time; `n`")
-	flag.String(junitFlag, "", "explore.Operator: write the result as JUnit into this `folder`, a file for each test")
-	flag.String(shardFlag, "", "explore.Operator: run a part of the trials, such as `3/8`; the parts are 0/8 to 7/8")
-	flag.String(replayFlag, "", "explore.Operator: run this `trial` of a report alone")
+	flag.String(junitFlag, "", "explore.Operator: write the result as JUnit to this `folder`, a file for each test")
+	flag.String(shardFlag, "", "explore.Operator: run only a part of the trials, such as `3/8`; the parts are 0/8 to 7/8")
+	flag.String(replayFlag, "", "explore.Operator: run only this `trial`, as a report shows it")
 }
 
 // value returns the value of a flag.

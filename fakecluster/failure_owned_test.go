@@ -110,7 +110,7 @@ func stamping(ctx context.Context, t *testing.T, crons dynamic.ResourceInterface
 // advanced, although all else passes.
 func TestATimestampOnEachEventFailsATestInABubble(t *testing.T) {
 	found := []string{"fakecluster: after 1s operator writes the time into status.seen of crontabs.stable.example.com default/a whenever it is called, and its own write calls it again, " +
-		"which never ends when time does not stand still: write the time only if something else changes"}
+		"without end in real time: write the time only if something else changes"}
 	for _, test := range []struct {
 		rule   string
 		user   string // who changes the object once more

@@ -140,7 +140,7 @@ func (s *strict) readNodes(n *yaml.Node, into *Nodes) {
 		return
 	}
 	if n.ShortTag() != "!!int" || n.Decode(&into.Count) != nil {
-		s.mistake(n, "this has to be a number of nodes, such as 3, or a list of Node objects")
+		s.mistake(n, "this must be a number of nodes, such as 3, or a list of Node objects")
 	} else if into.Count < 1 {
 		s.mistake(n, "give at least one node")
 	}

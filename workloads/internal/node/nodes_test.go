@@ -325,7 +325,7 @@ func TestADrainedNodeIsEmptyAndCordoned(t *testing.T) {
 		allow(0)
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()
-		const want = "drain node n1: context deadline exceeded; pods that are left: [default/a default/b]"
+		const want = "drain node n1: context deadline exceeded; remaining pods: [default/a default/b]"
 		if err := w.Handle("n1").Drain(ctx); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}

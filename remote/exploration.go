@@ -46,7 +46,7 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 		return err
 	}
 	if isNew {
-		t.Logf("fakecluster: %s", h.said)
+		t.Logf("fakecluster: %s", h.found)
 	}
 	e := &explorer{t: t, host: h, versions: x.Versions, bubbles: map[int]string{}}
 	functions := &Cluster{host: h} // those that the clusters of the trials call
@@ -310,7 +310,7 @@ type operatorEnd struct {
 
 // serveOperator runs the operator of a version until it returns.
 func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, version int) {
-	var asked struct{ Cluster, Operator described }
+	var asked struct{ Cluster, Operator clusterDescription }
 	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -330,7 +330,7 @@ func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, versi
 }
 
 // run runs an operator. In a cluster in which none has run, it is prepared.
-func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[Option, *Cluster], whole, operator described) (end operatorEnd) {
+func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[Option, *Cluster], whole, operator clusterDescription) (end operatorEnd) {
 	defer func() {
 		if what := recover(); what != nil {
 			end = operatorEnd{Panic: fmt.Sprintf("%v\n%s", what, debug.Stack())}
@@ -355,7 +355,7 @@ func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[
 }
 
 // known returns a cluster that the host has made in the bubble.
-func (b *bubble) known(h *connection, d described) *Cluster {
+func (b *bubble) known(h *connection, d clusterDescription) *Cluster {
 	c := &Cluster{host: h, description: d}
 	b.add(c)
 	b.index.add(c)

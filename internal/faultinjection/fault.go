@@ -31,6 +31,7 @@ func check(f *faults.Fault) error {
 	case f.Effect.Type == "" && f.Latency == 0:
 		return errors.New("the fault has neither an Effect nor a Latency: set one")
 	case f.Latency < 0:
+		//lint:ignore ST1005 Latency is the name of a field
 		return fmt.Errorf("Latency is %v: it must not be negative", f.Latency)
 	case f.After < 0:
 		//lint:ignore ST1005 After is the name of a field
@@ -39,6 +40,7 @@ func check(f *faults.Fault) error {
 		//lint:ignore ST1005 Times is the name of a field
 		return fmt.Errorf("Times is %d: it must not be negative", f.Times)
 	case f.Probability < 0 || f.Probability > 1 || f.Probability != f.Probability:
+		//lint:ignore ST1005 Probability is the name of a field
 		return fmt.Errorf("Probability is %v: it must be between 0 and 1", f.Probability)
 	case f.Verb != "" && !slices.Contains(allVerbs, f.Verb):
 		return fmt.Errorf("there is no verb %q; there are %s", f.Verb, strings.Join(allVerbs, ", "))

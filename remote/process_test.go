@@ -386,7 +386,7 @@ func TestAHostOnAPort(t *testing.T) {
 		t.Error(err)
 	}
 	c.token = "x"
-	if _, err := c.pid(); err == nil || !strings.HasPrefix(err.Error(), "the header Authorization has to be") {
+	if _, err := c.pid(); err == nil || !strings.HasPrefix(err.Error(), "the header Authorization must be") {
 		t.Error(err)
 	}
 }

@@ -45,8 +45,14 @@ func CEL(expression string) Condition { return Condition{fields: map[string]any{
 // Gone is met when an object does not exist.
 func Gone() Condition { return Condition{fields: map[string]any{"gone": true}} }
 
-// MarshalJSON returns the condition as the control API of the host has it.
-func (c Condition) MarshalJSON() ([]byte, error) { return json.Marshal(c.fields) }
+// MarshalJSON returns the condition as the control API of the host has it. It fails for a condition that was
+// made in a wrong way.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return json.Marshal(c.fields)
+}
 
 // Within sets how long WaitFor waits for the condition. The default is a minute in a testing/synctest bubble,
 // where it takes no real time, and 30 seconds outside.

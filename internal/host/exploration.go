@@ -229,7 +229,13 @@ func (x *exploration) versions(asked Exploration) (versions []explore.Subject, e
 	if n := len(asked.Versions); n != 1 && n != 2 {
 		return nil, refuse(http.StatusBadRequest, "versions: there are %d: give the operator, or the old and the new version of an upgrade", n)
 	}
-	if err := absolute(asked.Folder); err != nil {
+	paths := []string{asked.Folder}
+	for _, path := range []string{asked.Report, asked.JUnit} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	if err := absolute(paths...); err != nil {
 		return nil, err
 	}
 	for _, v := range asked.Versions {
@@ -248,8 +254,11 @@ func (x *exploration) subject(v Subject) (s explore.Subject, err error) {
 			return s, err
 		}
 	}
-	if other, err := isOther(v.Cluster.KubernetesVersion); err != nil || other {
-		return s, errors.Join(err, errors.New("kubernetesVersion: an exploration has the version of its host: set FAKECLUSTER_KUBERNETES_VERSION in place of it"))
+	switch other, err := isOther(v.Cluster.KubernetesVersion); {
+	case err != nil:
+		return s, err
+	case other:
+		return s, errors.New("kubernetesVersion: an exploration has the version of its host: set FAKECLUSTER_KUBERNETES_VERSION in place of it")
 	}
 	s = explore.Subject{Install: v.Install, Resources: v.Resources, Seeds: v.Seeds, Dump: v.Dump, Roles: v.Roles, User: v.User, Trials: v.Trials, MaxFindings: v.MaxFindings,
 		Seed: v.Seed, With: v.With, Without: v.Without, Ignore: v.Ignore, Replay: v.Replay}

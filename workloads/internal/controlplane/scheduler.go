@@ -96,7 +96,7 @@ func (s *Scheduler) Wait() {
 	s.made.shutdown()
 }
 
-// schedulers is a scheduler with its informers, Events and clock.
+// schedulers is a scheduler with its informers and Events.
 type schedulers struct {
 	*scheduler.Scheduler
 	own       informers.SharedInformerFactory // of its pods

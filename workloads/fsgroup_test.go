@@ -56,13 +56,13 @@ provisioner: ebs.csi.aws.com
 				const spec = "containers: [{name: app, image: busybox, command: [sleep, 1d], volumeMounts: [{name: data, mountPath: /data}]}]\n" +
 					"volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n"
 				w.createPod("web", spec)
-				w.pass(20 * time.Second)
-				w.exec(nil, "touch", "/data/old")
+				w.pass(5 * time.Minute) // a claim that is bound only by the resync of its controller is mounted late
+				equal(t, "the first Pod has written", w.exec(nil, "touch", "/data/old"), "")
 				w.delete("pods", "web")
 				w.pass(time.Minute)
 				w.createPod("web", spec+"securityContext: {fsGroup: 2000, runAsUser: 1000"+test.context+"}\n")
-				w.pass(20 * time.Second)
-				w.exec(nil, "touch", "/data/new")
+				w.pass(5 * time.Minute)
+				equal(t, "the second Pod has written", w.exec(nil, "touch", "/data/new"), "")
 				equal(t, "the files", w.exec(nil, "stat", "-c", "%a %u:%g", "/data", "/data/old", "/data/new"), test.want)
 			}, workloads.Nodes(1), workloads.Provisioners("ebs.csi.aws.com"))
 		})

@@ -42,6 +42,7 @@ func (e *operatorExploration) play(tr trial) *outcome {
 		case <-done:
 			if e.subject.RealTime == 0 { // otherwise a goroutine that is left may send requests
 				out.run.forget()
+				out.there = nil // it has the cluster, too
 				if out.last != nil {
 					out.last.forget()
 				}

@@ -1,0 +1,29 @@
+package explore
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/place"
+)
+
+// brokenTrial is a trial in another process, which cannot be played.
+type brokenTrial struct{ place.Trial }
+
+func (brokenTrial) Play(func(testing.TB), func(string), func(time.Duration)) ([]string, error) {
+	return nil, errors.New("the process has ended")
+}
+
+// playElsewhere plays a trial in another process.
+func playElsewhere(there place.Trial) *outcome {
+	e := &operatorExploration{t: test{begin: func() place.Trial { return there }}, installation: &installation{}, limits: usualLimits}
+	return e.play(trial{seed: &seed{}})
+}
+
+// The outcome of a trial, which is kept, does not keep what the trial has in another process.
+func TestAnOutcomeForgetsItsTrialElsewhere(t *testing.T) {
+	if out := playElsewhere(brokenTrial{}); out.err == nil || out.there != nil {
+		t.Errorf("%v, %v", out.err, out.there)
+	}
+}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,5 +26,19 @@ func playElsewhere(there place.Trial) *outcome {
 func TestAnOutcomeForgetsItsTrialElsewhere(t *testing.T) {
 	if out := playElsewhere(brokenTrial{}); out.err == nil || out.there != nil {
 		t.Errorf("%v, %v", out.err, out.there)
+	}
+}
+
+// panickingTrial is a trial in another process that panics when it is played.
+type panickingTrial struct{ place.Trial }
+
+func (panickingTrial) Play(func(testing.TB), func(string), func(time.Duration)) ([]string, error) {
+	panic("no trial")
+}
+
+// A panic outside of the bubble of a trial is the error of the trial, with the place, and not the end of the process.
+func TestAPanicIsTheErrorOfATrial(t *testing.T) {
+	if out := playElsewhere(panickingTrial{}); out.err == nil || !strings.Contains(out.err.Error(), "the trial has panicked: no trial") || !strings.Contains(out.err.Error(), "elsewhere_test.go:") {
+		t.Errorf("%v", out.err)
 	}
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -31,6 +32,11 @@ func (e *operatorExploration) play(tr trial) *outcome {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer func() {
+			if p := recover(); p != nil { // in a host it would end the explorations of others
+				out.err = panicked(p)
+			}
+		}()
 		e.playToEnd(tr, out)
 	}()
 	look := time.NewTicker(e.limits.period)
@@ -70,6 +76,9 @@ func (e *operatorExploration) play(tr trial) *outcome {
 		}
 	}
 }
+
+// panicked returns the error of a trial in which something panics. It must be called while the goroutine does.
+func panicked(p any) error { return fmt.Errorf("the trial has panicked: %v\n%s", p, debug.Stack()) }
 
 // forget frees the parts of an ended run that are no longer needed, because an exploration keeps the outcomes
 // of thousands of trials. It keeps the requests, from which later trials are planned.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -236,7 +235,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 			defer close(done)
 			defer func() {
 				if p := recover(); p != nil {
-					out.err = fmt.Errorf("the trial has panicked: %v\n%s", p, debug.Stack())
+					out.err = panicked(p)
 				}
 			}()
 			r.cluster = e.base.Fork(r.t)

@@ -85,19 +85,11 @@ func New(opts ...Option) (*Cluster, error) {
 
 func start(h *connection, opts []Option) (*Cluster, error) {
 	s := settings{"session": h.session}
-	for i, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("option %d is nil", i+1)
-		}
-		if err := o(s); err != nil {
-			return nil, err
-		}
+	if err := s.take(opts); err != nil {
+		return nil, err
 	}
 	c := &Cluster{host: h}
 	c.version, _ = s["kubernetesVersion"].(string)
-	if err := s.addPrograms(); err != nil {
-		return nil, err
-	}
 	handlers, _ := s[callablesField].([]*callable)
 	delete(s, callablesField)
 	if err := c.register(handlers); err != nil {

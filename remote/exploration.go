@@ -111,12 +111,7 @@ func (e *explorer) await() {
 // version returns the fields of the request for a version.
 func (e *explorer) version(number int, v exploration.Version[Option, *Cluster], functions *Cluster) (map[string]any, error) {
 	s := settings{}
-	for _, o := range v.Options {
-		if err := o(s); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.addPrograms(); err != nil {
+	if err := s.take(v.Options); err != nil {
 		return nil, err
 	}
 	operator := s.call(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { e.serveOperator(w, req, number) }))

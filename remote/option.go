@@ -17,6 +17,19 @@ type Option func(settings) error
 // settings is the request that starts a cluster.
 type settings map[string]any
 
+// take applies options.
+func (s settings) take(opts []Option) error {
+	for i, o := range opts {
+		if o == nil {
+			return fmt.Errorf("option %d is nil", i+1)
+		}
+		if err := o(s); err != nil {
+			return err
+		}
+	}
+	return s.addPrograms()
+}
+
 // add appends to a list.
 func add[T any](s settings, field string, values ...T) {
 	list, _ := s[field].([]T)

@@ -111,6 +111,7 @@ func TestSubjectsThatAreWrong(t *testing.T) {
 		"Subject.Run is nil: it has to run the operator": {Install: []string{testdata}},
 		"set Subject.Resources, such as jobs.batch":      {Run: run},
 		"Subject: unknown oracle":                        {Run: run, Install: []string{testdata + "crd.yaml"}, With: []explore.Oracle{"none"}},
+		"option 1 is nil":                                {Run: run, Install: []string{testdata + "crd.yaml"}, Options: []remote.Option{nil}},
 		"no such file or directory":                      {Run: run, Install: []string{"none.yaml"}},
 		"the operator has not sent a request":            {Install: []string{testdata + "crd.yaml"}, Run: func(ctx context.Context, _ *remote.Cluster) error { <-ctx.Done(); return nil }},
 		"the operator does not start: the operator has returned an error: Subject.Prepare has failed: no cloud": {Install: []string{testdata + "crd.yaml"},

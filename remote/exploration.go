@@ -205,7 +205,9 @@ func (e *explorer) play(trial int) {
 		e.mu.Lock()
 		e.bubbles[trial] = b.watched.number
 		e.mu.Unlock()
-		p.play(b)
+		if err := p.play(b); err != nil {
+			report["failed"] = err.Error()
+		}
 		time.Sleep(time.Hour) // what ends by itself has ended then
 	})
 }
@@ -251,20 +253,21 @@ func (p *playedTrial) tell(stack string, idle time.Duration) {
 	p.explorer.report(p.number, map[string]any{"blocked": stack, "endless": int64(idle)})
 }
 
-// play lets time pass in a bubble until the trial has been played, and ends the bubble.
-func (p *playedTrial) play(b *bubble) {
+// play lets time pass in a bubble until the trial has been played, and ends the bubble. An error is that the host no longer answers.
+func (p *playedTrial) play(b *bubble) error {
 	b.mu.Lock()
 	_ = b.exchange(b.frame, nil) // the bubble has the error
 	b.mu.Unlock()
 	<-p.over
 	b.mu.Lock()
-	clusters := b.clusters
+	clusters, err := b.clusters, b.err
 	b.closed = true
 	b.mu.Unlock()
 	b.close()
 	for _, c := range clusters {
 		c.unregister()
 	}
+	return err
 }
 
 // NotePanic makes a panic a finding of the exploration in whose trial the caller runs; elsewhere it does nothing. It is for panics from which a library recovers,

@@ -126,8 +126,8 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if d.trial != nil && !d.trial.openedBy(d) {
 		return nil
 	}
-	if err := h.options.Bubble(d.run); err != nil {
-		log.Printf("fakecluster: a bubble: %v", err)
+	if d.err = h.options.Bubble(d.run); d.err != nil {
+		log.Printf("fakecluster: a bubble: %v", d.err)
 	}
 	return nil
 }
@@ -172,6 +172,7 @@ type driver struct {
 	reader *bufio.Reader
 	url    string        // of the clusters
 	left   chan struct{} // of the process: closed when the bubble has ended
+	err    error         // why the bubble has ended by itself; set before left is closed
 	gone   chan struct{} // of the bubble: closed when the connection has ended
 	trial  *trial        // that is played in the bubble; nil: none
 

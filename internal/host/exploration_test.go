@@ -51,14 +51,25 @@ func explorationLines(t *testing.T, c *client) (next func() host.ExplorationLine
 // tryExploration checks that an exploration asks for the bubble of its first trial, and ends with what is wrong with it.
 func tryExploration(t *testing.T, c *client) {
 	t.Helper()
+	for report, want := range map[string]string{
+		`{"ended": true, "failed": "there are no bubbles"}`: "there are no bubbles",
+		`{"ended": true}`: "the bubble of the trial has ended before the trial",
+	} {
+		tryReport(t, c, report, want)
+	}
+}
+
+// tryReport checks with what an exploration ends after a report of its first trial.
+func tryReport(t *testing.T, c *client, report, want string) {
+	t.Helper()
 	next, _ := explorationLines(t, c)
 	name, trial := next().Exploration, next().Trial
 	c.called["POST /v1/explorations/{exploration}/trials/{trial}"] = true
 	path := fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial)
-	if code, text := c.send("POST", path, `{"ended": true, "failed": "there are no bubbles"}`); code != http.StatusNoContent {
+	if code, text := c.send("POST", path, report); code != http.StatusNoContent {
 		t.Fatalf("%d %s", code, text)
 	}
-	if last := next(); last.Found == nil || last.Failed != "there are no bubbles" {
+	if last := next(); last.Found == nil || last.Failed != want {
 		t.Errorf("the last line: %+v", last)
 	}
 	if code, text := c.send("POST", path, `{"ended": true}`); code != http.StatusNotFound {

@@ -39,6 +39,7 @@ type trial struct {
 	reports chan TrialReport // the last one
 
 	opened atomic.Bool // the client has asked for the bubble
+	played atomic.Bool // run has returned
 
 	mu       sync.Mutex
 	driver   *driver // of the bubble; nil: it is not open yet
@@ -79,8 +80,13 @@ func (tr *trial) Play(run func(testing.TB), blocked func(stack string), endless 
 	if d != nil {
 		d.stop()
 	}
-	if report.Failed != "" {
+	switch {
+	case d != nil && d.err != nil && !tr.played.Load():
+		return nil, d.err
+	case report.Failed != "":
 		return nil, errors.New(report.Failed)
+	case !tr.played.Load():
+		return nil, errors.New("the bubble of the trial has ended before the trial")
 	}
 	return report.Stacks, nil
 }
@@ -135,6 +141,7 @@ func (tr *trial) play() (cleanup func()) {
 	t.ctx, cancel = context.WithCancel(context.Background())
 	tr.driver.running.Go(func() {
 		tr.run(t)
+		tr.played.Store(true)
 		tr.driver.endTrial()
 	})
 	return func() {

@@ -66,6 +66,9 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if err := h.hasSession(b.Session); err != nil {
 		return err
 	}
+	if b.Exploration != "" && (b.Cluster != "" || b.KubernetesVersion != "") {
+		return refuse(http.StatusBadRequest, "exploration: the bubble of a trial has no cluster and no kubernetesVersion: the exploration has them")
+	}
 	answer := OpenedBubble{b.Session, b.Cluster}
 	other, err := isOther(b.KubernetesVersion)
 	if err != nil {
@@ -104,6 +107,9 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if b.Exploration != "" {
 		if d.trial, err = h.trial(b.Exploration, b.Trial); err != nil {
 			return err
+		}
+		if d.trial.exploration.session != b.Session {
+			return refuse(http.StatusConflict, "session: the exploration %s lives in another session", b.Exploration)
 		}
 		if !d.trial.opened.CompareAndSwap(false, true) {
 			return refuse(http.StatusConflict, "the bubble of trial %d is open", b.Trial)

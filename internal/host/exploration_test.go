@@ -96,6 +96,25 @@ func TestAnExplorationEndsWithItsConnection(t *testing.T) {
 	}
 }
 
+// A trial is played in one bubble of its session, which opens while the trial is played.
+func TestBubblesThatAreNotOfATrial(t *testing.T) {
+	c := newClient(t)
+	next, _ := explorationLines(t, c)
+	name, trial := next().Exploration, next().Trial
+	for request, want := range map[string]string{
+		`"session": "` + openSession(t, c.host).session + `"`: "lives in another session",
+		`"session": "SESSION", "cluster": "c1"`:               "has no cluster and no kubernetesVersion",
+		`"session": "SESSION", "kubernetesVersion": "1.34"`:   "has no cluster and no kubernetesVersion",
+	} {
+		if code, text := c.send("POST", "/v1/bubbles", fmt.Sprintf(`{%s, "exploration": %q, "trial": %d}`, request, name, trial)); code/100 != 4 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", request, code, text)
+		}
+	}
+	if host.OpensLate() {
+		t.Error("a bubble that opens late plays the trial")
+	}
+}
+
 // streamed is a ResponseWriter whose content is read while it is written.
 type streamed struct {
 	header http.Header

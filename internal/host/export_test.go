@@ -2,6 +2,9 @@ package host
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"time"
 )
@@ -12,6 +15,15 @@ func Routes() (found []string) {
 		found = append(found, o.method+" "+o.path)
 	}
 	return found
+}
+
+// OpensLate reports whether a trial that has been played is played in a bubble that opens after that.
+func OpensLate() bool {
+	x := &exploration{ctx: context.Background(), trials: map[int]*trial{}, lines: json.NewEncoder(io.Discard), flush: func() error { return nil }}
+	tr := x.begin().(*trial)
+	tr.reports <- TrialReport{Ended: true}
+	_, _ = tr.Play(nil, nil, nil) // it has no bubble
+	return tr.openedBy(&driver{})
 }
 
 // Frame returns a frame of a client with one request; without a method it has none.

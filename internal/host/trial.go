@@ -43,6 +43,7 @@ type trial struct {
 
 	mu       sync.Mutex
 	driver   *driver // of the bubble; nil: it is not open yet
+	over     bool    // a bubble that opens now is too late
 	clusters map[*fakecluster.Cluster]*cluster
 	panics   []string
 }
@@ -76,6 +77,7 @@ func (tr *trial) Play(run func(testing.TB), blocked func(stack string), endless 
 	x.mu.Unlock()
 	tr.mu.Lock()
 	d := tr.driver
+	tr.over = true
 	tr.mu.Unlock()
 	if d != nil {
 		d.stop()
@@ -131,7 +133,7 @@ func (tr *trial) openedBy(d *driver) bool {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.driver = d
-	return tr.exploration.ctx.Err() == nil
+	return !tr.over
 }
 
 // play plays the trial in the bubble, and returns what has to be called when the client has gone.

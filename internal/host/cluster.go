@@ -27,6 +27,7 @@ type cluster struct {
 	driver               *driver           // nil: the cluster is not in a bubble
 	token                string            // of the administrator, in a bubble
 	transport            http.RoundTripper // in a bubble
+	whole                *cluster          // if this is the cluster as an operator sees it: as its administrator does
 	services             []Service         // served by the client
 	images               []Image           // run as functions in the process of the client
 	host                 *Host
@@ -55,6 +56,16 @@ func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
 	h.started++
 	made.id = fmt.Sprintf("c%d", h.started)
 	return made
+}
+
+// life returns what lives in the cluster, or nil.
+func (c *cluster) life() *workloads.Workloads {
+	if c.whole != nil {
+		return c.whole.life()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.workloads
 }
 
 // inBubble adds a new cluster to the bubble of d, unless d is nil.

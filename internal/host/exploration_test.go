@@ -115,6 +115,13 @@ func TestBubblesThatAreNotOfATrial(t *testing.T) {
 	}
 }
 
+// A panic of the old version of an operator is not one of the new version, too.
+func TestAPanicIsThatOfOneVersion(t *testing.T) {
+	if former, latter := host.PanicsTwice("no mode"); len(former) != 1 || len(latter) > 0 {
+		t.Errorf("%q, %q", former, latter)
+	}
+}
+
 // streamed is a ResponseWriter whose content is read while it is written.
 type streamed struct {
 	header http.Header

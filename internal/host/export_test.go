@@ -26,6 +26,12 @@ func OpensLate() bool {
 	return tr.openedBy(&driver{})
 }
 
+// PanicsTwice returns the panics of a trial in which the operator has panicked, as two versions of the operator get them.
+func PanicsTwice(text string) (former, latter []string) {
+	tr := trial{panics: []string{text}}
+	return tr.Panics(), tr.Panics()
+}
+
 // Frame returns a frame of a client with one request; without a method it has none.
 func Frame(now time.Time, exchange uint64, cluster, method, uri, token, body string) []byte {
 	f := make([]byte, frameHead)

@@ -33,9 +33,7 @@ type NodeAction struct {
 }
 
 func actOnNode(c call, a NodeAction) (none, error) {
-	c.cluster.mu.Lock()
-	life := c.cluster.workloads
-	c.cluster.mu.Unlock()
+	life := c.cluster.life()
 	if life == nil {
 		return none{}, errNothingLives
 	}

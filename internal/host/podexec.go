@@ -31,9 +31,7 @@ func execInPod(c call, e PodExec) (PodExecuted, error) {
 	if err != nil {
 		return PodExecuted{}, err
 	}
-	c.cluster.mu.Lock()
-	life := c.cluster.workloads
-	c.cluster.mu.Unlock()
+	life := c.cluster.life()
 	if life == nil {
 		return PodExecuted{}, errNothingLives
 	}

@@ -125,7 +125,9 @@ func (tr *trial) Stacks() []string {
 func (tr *trial) Panics() []string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return tr.panics
+	panics := tr.panics
+	tr.panics = nil
+	return panics
 }
 
 // openedBy says that a driver has opened the bubble, and reports whether the trial is still to be played.
@@ -239,7 +241,7 @@ func (x *exploration) runsThere(s *explore.Subject, v Subject) {
 		}
 		return func(ctx context.Context, config *rest.Config) error {
 			made := newCluster(x.host, c)
-			made.services, made.images = whole.services, whole.images
+			made.whole, made.services, made.images = whole, whole.services, whole.images
 			made.driver, made.token, made.transport = d, config.BearerToken, config.Transport
 			if config.WrapTransport != nil {
 				made.transport = config.WrapTransport(made.transport)

@@ -39,7 +39,7 @@ type Trial interface {
 	// Expect says that something is due here after some time, which has to happen on time. idle is set if nothing else happens here before, unless the operator sends
 	// a request. Both are called in the bubble here.
 	Expect(d time.Duration, idle bool)
-	// Panics returns panics of the operator from which a library has recovered, each with its place.
+	// Panics returns panics of the operator from which a library has recovered, each with its place. Each panic is returned once.
 	Panics() []string
 	// Stacks returns the stacks of the goroutines of the bubble there.
 	Stacks() []string

@@ -50,7 +50,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	sent := sentRequest{dryRun: strings.Contains(req.URL.RawQuery, "dryRun=")}
 	if run.stacks && info.Verb != "watch" && info.Verb != "list" && info.Verb != "get" {
-		if sent.code = place.Caller(ctx); sent.code == "" {
+		var elsewhere bool
+		if sent.code, elsewhere = place.Caller(ctx); !elsewhere {
 			sent.callers = callers.Current()
 		}
 		if written := writtenBy(req); info.Subresource == "" && written["status"] != nil {

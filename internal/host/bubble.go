@@ -386,10 +386,10 @@ func (x *exchange) read(messages *reader) error {
 	}
 	x.cluster = string(fields[0])
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), driverKey{}, x.driver))
-	if line := header.Get(callerHeader); line != "" && x.driver.trial != nil {
-		ctx = place.WithCaller(ctx, line)
-		header.Del(callerHeader)
+	if x.driver.trial != nil {
+		ctx = place.WithCaller(ctx, header.Get(callerHeader))
 	}
+	header.Del(callerHeader)
 	x.cancel = cancel
 	x.request, err = http.NewRequestWithContext(ctx, string(fields[1]), "http://"+string(fields[3])+string(fields[2]), bytes.NewReader(bytes.Clone(body)))
 	if err != nil {

@@ -10,8 +10,8 @@ func WithCaller(ctx context.Context, line string) context.Context {
 	return context.WithValue(ctx, callerKey{}, line)
 }
 
-// Caller returns the line of code of the other process that sends a request with a context; empty: it is not known.
-func Caller(ctx context.Context) string {
-	line, _ := ctx.Value(callerKey{}).(string)
-	return line
+// Caller returns the line of code of the other process that sends a request with a context; empty: it is not known. It reports whether another process does.
+func Caller(ctx context.Context) (line string, elsewhere bool) {
+	line, elsewhere = ctx.Value(callerKey{}).(string)
+	return line, elsewhere
 }

@@ -179,6 +179,39 @@ func TestNotePanic(t *testing.T) {
 	}
 }
 
+// What lives in the cluster is there for the operator, too.
+func TestTheOperatorHasTheNodes(t *testing.T) {
+	s := operator{}.subject()
+	s.Workloads, s.Replay = `{"nodes": 1}`, "gadgets.example.com default/a: create"
+	s.Run = func(ctx context.Context, c *remote.Cluster) error {
+		if err := c.Node("none").Cordon(); err == nil || strings.Contains(err.Error(), "nothing lives in the cluster") {
+			t.Errorf("a node that is not there: %v", err)
+		}
+		return operator{}.run(ctx, c)
+	}
+	if _, err := explore.FindOperator(t, s); err != nil {
+		t.Error(err)
+	}
+}
+
+// A write that only libraries send has no line of code, and not one of the host.
+func TestAWriteOfALibraryHasNoLine(t *testing.T) {
+	s := operator{}.subject()
+	s.Run = func(ctx context.Context, c *remote.Cluster) error {
+		req, err := http.NewRequestWithContext(ctx, "POST", c.URL()+"/api/v1/namespaces/default/configmaps", strings.NewReader(`{"metadata": {"name": "a"}, "unknown": 1}`))
+		if err != nil {
+			return err
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + c.Token()}, "Content-Type": {"application/json"}}
+		go (&http.Client{Transport: c.Transport()}).Do(req)
+		return operator{}.run(ctx, c)
+	}
+	_, err := explore.FindOperator(t, s)
+	if err == nil || !strings.Contains(err.Error(), "the server warns about a write") || strings.Contains(err.Error(), ".go:") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A step of a trial reaches the operator on time, and not at the next frame.
 func TestStepsComeOnTime(t *testing.T) {
 	var mu sync.Mutex

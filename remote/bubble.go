@@ -426,11 +426,11 @@ func (b *bubble) pump() {
 	}
 }
 
-// report fails the tests of the clusters with a mistake. If a test does not end, the check of the bubble ends
+// report fails the trial, or the tests of the clusters, with a mistake. If a test does not end, the check of the bubble ends
 // the process.
 func (b *bubble) report(mistake string) {
 	if b.trial != nil {
-		b.trial.explorer.t.Errorf("fakecluster: %s", mistake)
+		b.trial.fail(mistake)
 		return
 	}
 	b.watched.mistaken(mistake)

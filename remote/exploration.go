@@ -235,6 +235,7 @@ type playedTrial struct {
 	once     sync.Once
 
 	mu       sync.Mutex
+	failed   error                   // what has failed the trial
 	prepared map[string]*preparation // by the names of clusters
 }
 
@@ -248,12 +249,19 @@ type preparation struct {
 // end says that the trial has been played.
 func (p *playedTrial) end() { p.once.Do(func() { close(p.over) }) }
 
+// fail says why the trial has failed.
+func (p *playedTrial) fail(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = errors.Join(p.failed, errors.New(text))
+}
+
 // tell reports what keeps the trial from its end.
 func (p *playedTrial) tell(stack string, idle time.Duration) {
 	p.explorer.report(p.number, map[string]any{"blocked": stack, "endless": int64(idle)})
 }
 
-// play lets time pass in a bubble until the trial has been played, and ends the bubble. An error is that the host no longer answers.
+// play lets time pass in a bubble until the trial has been played, and ends the bubble. It returns why the trial has failed: for example, the host no longer answers.
 func (p *playedTrial) play(b *bubble) error {
 	b.mu.Lock()
 	_ = b.exchange(b.frame, nil) // the bubble has the error
@@ -267,7 +275,12 @@ func (p *playedTrial) play(b *bubble) error {
 	for _, c := range clusters {
 		c.unregister()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
 }
 
 // NotePanic makes a panic a finding of the exploration in whose trial the caller runs; elsewhere it does nothing. It is for panics from which a library recovers,
@@ -341,7 +354,7 @@ func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[
 		p.prepared[whole.Cluster] = made
 	}
 	p.mu.Unlock()
-	made.once.Do(func() { made.run, made.err = v.Prepare(p.test, b.known(p.explorer.host, whole)) })
+	made.once.Do(func() { made.run, made.err = v.Prepare(p.test, p.fail, b.known(p.explorer.host, whole)) })
 	err := made.err
 	if err == nil {
 		err = made.run(ctx, b.known(p.explorer.host, operator))

@@ -159,6 +159,39 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// What a fake that Prepare has made reports is the error of the trial.
+func TestAFakeFailsTheTrial(t *testing.T) {
+	s := operator{}.subject()
+	s.Run = nil
+	s.Prepare = func(t testing.TB, _ *remote.Cluster) func(context.Context, *remote.Cluster) error {
+		return operator{before: func(context.Context) { t.Errorf("the cloud has no region %q", "moon") }}.run
+	}
+	if _, err := explore.FindOperator(t, s); err == nil || !strings.Contains(err.Error(), `the cloud has no region "moon"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An operator with a transport of its own cannot be explored, which is said once.
+func TestAnOperatorWithATransportOfItsOwn(t *testing.T) {
+	s := operator{}.subject()
+	s.Run = func(ctx context.Context, c *remote.Cluster) error {
+		req, err := http.NewRequestWithContext(ctx, "GET", c.URL()+configMaps, nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+c.Token())
+		answer, err := (&http.Client{Transport: &http.Transport{}}).Do(req)
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		return operator{}.run(ctx, c)
+	}
+	if _, err := explore.FindOperator(t, s); err == nil || !strings.Contains(err.Error(), "give the client the transport of the cluster") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A panic from which a library recovers is a finding if it is noted.
 func TestNotePanic(t *testing.T) {
 	s := operator{}.subject()

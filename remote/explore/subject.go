@@ -242,8 +242,8 @@ func (s Subject) version(folder string) (v exploration.Version[remote.Option, *r
 	return v, nil
 }
 
-// prepare returns the function that runs the operator in a trial. What Prepare reports is the error of this function.
-func (s Subject) prepare(t *testing.T, c *remote.Cluster) (run func(context.Context, *remote.Cluster) error, err error) {
+// prepare returns the function that runs the operator in a trial. What Prepare reports is the error of this function, and what it has started reports is told to fail.
+func (s Subject) prepare(t *testing.T, fail func(text string), c *remote.Cluster) (run func(context.Context, *remote.Cluster) error, err error) {
 	if s.Prepare == nil {
 		return s.Run, nil
 	}
@@ -262,5 +262,6 @@ func (s Subject) prepare(t *testing.T, c *remote.Cluster) (run func(context.Cont
 	if report.Failed() || run == nil {
 		return nil, fmt.Errorf("Subject.Prepare has failed: %s", report.text())
 	}
+	report.callOnError(fail)
 	return run, nil
 }

@@ -22,6 +22,6 @@ type Exploration[Option, Cluster any] struct {
 type Version[Option, Cluster any] struct {
 	Fields  map[string]any // of the request
 	Options []Option
-	// Prepare is called in each trial before the operator starts there, and returns the function that runs it.
-	Prepare func(t *testing.T, c Cluster) (run func(context.Context, Cluster) error, err error)
+	// Prepare is called in each trial before the operator starts there, and returns the function that runs it. What fails the trial after that is told to fail.
+	Prepare func(t *testing.T, fail func(text string), c Cluster) (run func(context.Context, Cluster) error, err error)
 }

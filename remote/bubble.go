@@ -49,8 +49,8 @@ type bubble struct {
 	gone chan struct{} // closed when the pump has ended
 }
 
-// hostPatience is how long the host may take for a frame, in real time: the deadline of a socket is not virtual.
-const hostPatience = 2 * time.Minute
+// hostPatience is how long the host may take for a frame, in real time: the deadline of a socket is not virtual. Tests replace it.
+var hostPatience = 2 * time.Minute
 
 // insideBubble reports whether the caller runs in a testing/synctest bubble. Only there the time has no monotonic reading. Round(0) removes
 // that reading, so it changes the time only outside.

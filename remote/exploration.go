@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -26,8 +27,10 @@ type explorer struct {
 	versions []exploration.Version[Option, *Cluster]
 
 	playing sync.WaitGroup // trials
+	conn    net.Conn       // of the exploration
 	mu      sync.Mutex
 	bubbles map[int]string // of trials, by their numbers
+	err     error          // why the host does not answer in time
 }
 
 var errNested = errors.New("explore.Operator in a synctest bubble: each trial is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test")
@@ -68,6 +71,7 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 		return fmt.Errorf("the host does not answer: %w", err)
 	}
 	defer conn.Close()
+	e.conn = conn
 	req, err := h.request(context.Background(), "POST", "/v1/explorations", text)
 	if err == nil {
 		err = req.Write(conn)
@@ -136,6 +140,11 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 			Found                                          json.RawMessage
 		}
 		if err := lines.Decode(&line); err != nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if e.err != nil {
+				return e.err
+			}
 			return fmt.Errorf("the host of the exploration has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
 		}
 		switch {
@@ -166,6 +175,14 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 			return nil
 		}
 	}
+}
+
+// hangs ends the exploration, because its host does not answer in time.
+func (e *explorer) hangs(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.err = err
+	e.conn.Close()
 }
 
 // path is that of a trial in the control API.
@@ -205,8 +222,12 @@ func (e *explorer) play(trial int) {
 		e.mu.Lock()
 		e.bubbles[trial] = b.watched.number
 		e.mu.Unlock()
-		if err := p.play(b); err != nil {
+		err = p.play(b)
+		if err != nil {
 			report["failed"] = err.Error()
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			e.hangs(err)
 		}
 		time.Sleep(time.Hour) // what ends by itself has ended then
 	})

@@ -4,20 +4,34 @@ package remote
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/remote/internal/exploration"
 )
 
-// brokenHost serves bubbles that break, and returns an explorer with it and the reports of its trials.
-func brokenHost(t *testing.T) (*explorer, chan map[string]any) {
+// brokenHost serves bubbles that break, after their connection has been used by serve, and returns an explorer with it and the reports of its trials.
+func brokenHost(t *testing.T, serve func(net.Conn)) (*explorer, chan map[string]any) {
 	t.Helper()
 	reports := make(chan map[string]any, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/v1/bubbles" {
-			w.Header().Set("Connection", "close")
-			_, _ = w.Write([]byte(`{"session": "s"}`))
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"session\": \"s\"}")
+			serve(conn)
 			return
 		}
 		var report map[string]any
@@ -33,11 +47,27 @@ func brokenHost(t *testing.T) (*explorer, chan map[string]any) {
 
 // A trial whose bubble breaks has failed: it says nothing about the operator.
 func TestATrialWhoseBubbleBreaksHasFailed(t *testing.T) {
-	e, reports := brokenHost(t)
+	e, reports := brokenHost(t, func(net.Conn) {})
 	e.playing.Add(1)
 	e.play(1)
 	report := <-reports
 	if failed, _ := report["failed"].(string); report["ended"] != true || !strings.Contains(failed, "the host of the cluster has ended, or does not answer") {
 		t.Errorf("%v", report)
 	}
+}
+
+// A host that hangs is the error of the exploration, and not silence.
+func TestAHostThatHangsEndsTheExploration(t *testing.T) {
+	defer func(d time.Duration) { hostPatience = d }(hostPatience)
+	hostPatience = 100 * time.Millisecond
+	e, _ := brokenHost(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	here, there := net.Pipe()
+	defer there.Close()
+	e.conn = here
+	e.playing.Add(1)
+	go e.play(1)
+	if err := e.follow(json.NewDecoder(here), exploration.Exploration[Option, *Cluster]{}); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	e.playing.Wait()
 }

@@ -12,7 +12,7 @@ import (
 // brokenTrial is a trial in another process, which cannot be played.
 type brokenTrial struct{ place.Trial }
 
-func (brokenTrial) Play(func(testing.TB), func(string), func(time.Duration)) ([]string, error) {
+func (brokenTrial) Play(func(testing.TB), func(string, string), func(time.Duration)) ([]string, error) {
 	return nil, errors.New("the process has ended")
 }
 
@@ -32,7 +32,7 @@ func TestAnOutcomeForgetsItsTrialElsewhere(t *testing.T) {
 // panickingTrial is a trial in another process that panics when it is played.
 type panickingTrial struct{ place.Trial }
 
-func (panickingTrial) Play(func(testing.TB), func(string), func(time.Duration)) ([]string, error) {
+func (panickingTrial) Play(func(testing.TB), func(string, string), func(time.Duration)) ([]string, error) {
 	panic("no trial")
 }
 

@@ -112,8 +112,10 @@ func (r *run) standsStill(b bubble.Blocked) {
 	}
 }
 
-// blockedThere notes that a goroutine with a stack waits so in another process.
-func (r *run) blockedThere(stack string) { r.standsStill(bubble.Blocked{Stack: stack}) }
+// blockedThere notes that a goroutine with a stack waits so in another process, for a reason.
+func (r *run) blockedThere(stack, reason string) {
+	r.standsStill(bubble.Blocked{Stack: stack, Reason: reason})
+}
 
 // passesWithoutEnd records that a trial does not end, although its time passes.
 func (r *run) passesWithoutEnd(idle time.Duration, stack string) {

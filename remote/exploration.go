@@ -278,9 +278,7 @@ func (p *playedTrial) fail(text string) {
 }
 
 // tell reports what keeps the trial from its end.
-func (p *playedTrial) tell(stack string, idle time.Duration) {
-	p.explorer.report(p.number, map[string]any{"blocked": stack, "endless": int64(idle)})
-}
+func (p *playedTrial) tell(what map[string]any) { p.explorer.report(p.number, what) }
 
 // play lets time pass in a bubble until the trial has been played, and ends the bubble. It returns why the trial has failed: for example, the host no longer answers.
 func (p *playedTrial) play(b *bubble) error {

@@ -149,7 +149,7 @@ func (w *watchedBubble) check(text string) (tell func()) {
 		return nil
 	}
 	if trial := w.bubble.trial; trial != nil {
-		return func() { trial.tell(stack, 0) }
+		return func() { trial.tell(map[string]any{"blocked": stack, "reason": blockedMistake(stack)}) }
 	}
 	return w.blames(fmt.Sprintf("%s. The goroutine that waits:\n\n%s\n", blockedMistake(stack), stack))
 }
@@ -170,7 +170,7 @@ func (w *watchedBubble) endless() (tell func()) {
 		return nil
 	}
 	if trial := w.bubble.trial; trial != nil {
-		return func() { trial.tell("", idle) }
+		return func() { trial.tell(map[string]any{"endless": int64(idle)}) }
 	}
 	return w.blames(fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, "+
 		"and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place, or defer hold.Release() if events are held", idle/(24*time.Hour)))

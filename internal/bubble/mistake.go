@@ -34,6 +34,9 @@ var mistakes = []struct{ stack, mistake string }{
 
 // Mistake returns a sentence with the reason why time stands still, and what to write instead.
 func (b Blocked) Mistake() string {
+	if b.Reason != "" {
+		return b.Reason
+	}
 	const still = "time in the synctest bubble stands still, because "
 	for _, m := range mistakes {
 		if strings.Contains(b.Stack, m.stack) {

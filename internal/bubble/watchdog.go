@@ -30,6 +30,8 @@ const (
 type Blocked struct {
 	// Stack is its stack, as runtime.Stack writes it, without the duration of its waiting.
 	Stack string
+	// Reason is the sentence of Mistake, if the bubble is in another process.
+	Reason string
 
 	number string
 	checks int // the number of checks that must find it
@@ -247,7 +249,7 @@ func blockedAt(number, stack, since string) Blocked {
 	if since != "" {
 		stack = strings.Replace(stack, ", "+since, "", 1)
 	}
-	return Blocked{strings.TrimSpace(stack), number, enoughChecks}
+	return Blocked{Stack: strings.TrimSpace(stack), number: number, checks: enoughChecks}
 }
 
 // stacks returns the stack of the calling goroutine; with everyone, those of all goroutines.

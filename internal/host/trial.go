@@ -34,7 +34,7 @@ type trial struct {
 
 	// These are set by Play.
 	run     func(testing.TB)
-	blocked func(stack string)
+	blocked func(stack, reason string)
 	endless func(time.Duration)
 	reports chan TrialReport // the last one
 
@@ -57,7 +57,7 @@ func (x *exploration) begin() place.Trial {
 }
 
 // Play implements place.Trial.
-func (tr *trial) Play(run func(testing.TB), blocked func(stack string), endless func(idle time.Duration)) (left []string, err error) {
+func (tr *trial) Play(run func(testing.TB), blocked func(stack, reason string), endless func(idle time.Duration)) (left []string, err error) {
 	x := tr.exploration
 	x.playing.Add(1)
 	defer x.playing.Done()
@@ -180,6 +180,7 @@ func (t *trialTest) end() {
 // TrialReport is what a client reports of the bubble of a trial.
 type TrialReport struct {
 	Blocked string   `json:"blocked,omitempty" doc:"the stack of a goroutine that waits for something outside of the bubble"`
+	Reason  string   `json:"reason,omitempty" doc:"with blocked: a sentence that says why it waits, and what to write instead"`
 	Endless int64    `json:"endless,omitempty" doc:"how many nanoseconds of the bubble have passed without a request"`
 	Panic   string   `json:"panic,omitempty" doc:"a panic of the operator, from which a library has recovered, with its place"`
 	Stacks  []string `json:"stacks,omitempty" doc:"the stacks of goroutines: of those of the bubble, if they are asked for, or with ended of those that are left"`
@@ -207,7 +208,7 @@ func reportTrial(c call, r TrialReport) (none, error) {
 		defer tr.mu.Unlock()
 		tr.panics = append(tr.panics, r.Panic)
 	case r.Blocked != "":
-		tr.blocked(r.Blocked)
+		tr.blocked(r.Blocked, r.Reason)
 	case r.Endless != 0:
 		tr.endless(time.Duration(r.Endless))
 	default:

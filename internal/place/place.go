@@ -31,9 +31,9 @@ type Test struct {
 // Trial is a trial whose operator runs in a bubble of the other process.
 type Trial interface {
 	// Play calls run in a bubble here, whose time is that of a new bubble there, and returns when both have ended, with the stacks of the goroutines that were
-	// left there. blocked gets the stack of a goroutine there that waits for something outside of the bubble, and endless how long time has passed there without a
+	// left there. blocked gets the stack of a goroutine there that waits for something outside of the bubble, with a sentence that says why, and endless how long time has passed there without a
 	// request.
-	Play(run func(testing.TB), blocked func(stack string), endless func(idle time.Duration)) (left []string, err error)
+	Play(run func(testing.TB), blocked func(stack, reason string), endless func(idle time.Duration)) (left []string, err error)
 	// Pass lets time pass, until everything that is due then has happened in both bubbles.
 	Pass(d time.Duration, idle bool)
 	// Expect says that something is due here after some time, which has to happen on time. idle is set if nothing else happens here before, unless the operator sends

@@ -425,7 +425,7 @@ func (p *player) reportPanics(lines []string) {
 	}
 }
 
-// checkLog turns messages of the cluster and the operator into problems.
+// checkLog turns messages of the cluster and the operator into problems. If the trial has failed for another reason, such as what Subject.Prepare has started, that is its error.
 func (p *player) checkLog() {
 	text := p.run.t.text()
 	for line := range strings.SplitSeq(text, "\n") {
@@ -446,6 +446,9 @@ func (p *player) checkLog() {
 		}
 		p.report(problem{oracle: oracle, key: digits.ReplaceAllString(line, "0"), step: -1, what: strings.TrimPrefix(line, "fakecluster: ")})
 		return
+	}
+	if p.run.t.Failed() && text != "" && len(p.out.problems) == 0 { // otherwise a problem has ended the trial
+		p.out.err = fmt.Errorf("the trial has failed: %s", text)
 	}
 }
 

@@ -44,6 +44,22 @@ func TestACorrectOperatorHasNoFinding(t *testing.T) {
 	}
 }
 
+// What a fake that Prepare has made reports is the error of the trial.
+func TestAFakeFailsTheTrial(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	run := s.Run
+	s.Run = nil
+	s.Prepare = func(t testing.TB, _ *fakecluster.Cluster) func(context.Context, *rest.Config) error {
+		return func(ctx context.Context, config *rest.Config) error {
+			t.Errorf("the cloud has no region %q", "moon")
+			return run(ctx, config)
+		}
+	}
+	if _, err := explore.FindOperator(t, s); err == nil || !strings.Contains(err.Error(), `the trial has failed: the cloud has no region "moon"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // The same seed gives the same findings and the same trials, also if trials run at the same time. Which requests there are that a fault
 // can strike depends on the order in which goroutines of the operator run, so trials with faults are left out.
 func TestTheSameSeedGivesTheSame(t *testing.T) {

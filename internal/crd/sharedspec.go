@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -130,8 +131,16 @@ func (s *sharedSpec) validate(crd, old *apiextensions.CustomResourceDefinition, 
 
 func newVerdict(crd, old *apiextensions.CustomResourceDefinition) *verdict {
 	v := &verdict{crd: validated(crd)}
-	if old != nil {
-		v.old, v.oldSpec = validated(old), &old.Spec
+	if old == nil {
+		return v
+	}
+	v.old, v.oldSpec = validated(old), &old.Spec
+	// A client may send others than those of the old definition, which are invalid.
+	if crd.UID != old.UID {
+		v.crd.UID = crd.UID
+	}
+	if !crd.CreationTimestamp.Equal(&old.CreationTimestamp) {
+		v.crd.CreationTimestamp = crd.CreationTimestamp
 	}
 	return v
 }
@@ -171,11 +180,15 @@ func (v *verdict) equals(other *verdict) bool {
 	return reflect.DeepEqual(v.crd, other.crd) && reflect.DeepEqual(v.old, other.old) && reflect.DeepEqual(v.oldSpec, other.oldSpec)
 }
 
-// validated returns a definition without its spec and without metadata that the server sets.
+// validated returns a definition without its spec and without metadata that the server sets. Wrong managedFields are
+// from a client.
 func validated(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
 	c := &apiextensions.CustomResourceDefinition{}
 	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
 	crd.Status.DeepCopyInto(&c.Status)
-	c.UID, c.ResourceVersion, c.CreationTimestamp, c.ManagedFields = "", "", metav1.Time{}, nil
+	c.UID, c.ResourceVersion, c.CreationTimestamp = "", "", metav1.Time{}
+	if len(metav1validation.ValidateManagedFields(c.ManagedFields, field.NewPath("metadata", "managedFields"))) == 0 {
+		c.ManagedFields = nil
+	}
 	return c
 }

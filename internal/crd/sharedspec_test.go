@@ -129,6 +129,23 @@ func TestAValidDefinitionIsValidatedAgainOnceItDiffers(t *testing.T) {
 		t.Error("the cache does not say that its update is valid")
 	}
 	for rule, change := range map[string]func(*apiextensions.CustomResourceDefinition){
+		`metadata.uid: Invalid value: "100m": field is immutable`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.UID = "100m"
+		},
+		`metadata.creationTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.CreationTimestamp = metav1.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+		},
+		`metadata.managedFields[0].operation: Unsupported value: "Other": supported values: "Apply", "Update"`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Other", FieldsType: "FieldsV1"}}
+		},
+	} {
+		crd := old.DeepCopy()
+		change(crd)
+		if errs := strategy.ValidateUpdate(t.Context(), crd, old); len(errs) != 1 || errs[0].Error() != rule {
+			t.Errorf("an update: got %v, want %s", errs, rule)
+		}
+	}
+	for rule, change := range map[string]func(*apiextensions.CustomResourceDefinition){
 		`metadata.name: Invalid value: "others.example.com": must be spec.names.plural+"."+spec.group`: func(crd *apiextensions.CustomResourceDefinition) {
 			crd.Name = "others.example.com"
 		},

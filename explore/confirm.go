@@ -143,6 +143,12 @@ func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *o
 		return tr, out, p
 	}
 	without.steps[0].Rush = false
+	if slices.ContainsFunc(tr.fault, func(p point) bool { return p.effect == userBefore }) {
+		// Without the fault it is chance whether the user or the operator writes first.
+		for i := range without.steps {
+			without.steps[i].Rush = false
+		}
+	}
 	played := e.play(without)
 	if played.rejected != "" || played.err != nil {
 		return tr, out, p

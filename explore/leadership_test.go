@@ -100,7 +100,7 @@ func TestAnOperatorLosesItsLeaseWhileItWorks(t *testing.T) {
 				t.Skip("-short: exploration is slow under the race detector, and does the same for the mistake")
 			}
 			s := tt.operator.subject()
-			s.Run, s.Roles, s.MaxFindings, s.Trials = tt.operator.elected(tt.lease), nil, 1, 120 // trial 80 shows the mistake
+			s.Run, s.Roles, s.MaxFindings, s.Trials = tt.operator.elected(tt.lease), nil, 1, 300
 			found := findIn(t, s)
 			if !tt.finds {
 				for _, f := range found.Findings {

@@ -101,8 +101,8 @@ func isPaused(object map[string]any) bool {
 	return paused
 }
 
-// isFailed reports whether the custom resource of a checkpoint cannot work, judged by its status when it is
-// created like that: it refers to a Secret that does not exist, or has a value that makes no sense. An
+// isFailed reports whether the custom resource of a checkpoint cannot work: its status says so when it is
+// created like that. For example, it refers to a Secret that does not exist, or has a value that makes no sense. An
 // operator that reports so may keep the former objects running.
 func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 	possible := slices.DeleteFunc(slices.Clone(c.desired), func(s generate.Step) bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/internal/place"
 )
 
@@ -40,5 +41,10 @@ func (panickingTrial) Play(func(testing.TB), func(string, string), func(time.Dur
 func TestAPanicIsTheErrorOfATrial(t *testing.T) {
 	if out := playElsewhere(panickingTrial{}); out.err == nil || !strings.Contains(out.err.Error(), "the trial has panicked: no trial") || !strings.Contains(out.err.Error(), "elsewhere_test.go:") {
 		t.Errorf("%v", out.err)
+	}
+	e := &operatorExploration{} // which cannot keep references
+	tr, out := trial{seed: &seed{}}, &outcome{checkpoints: []checkpoint{{quiet: true, desired: []generate.Step{create}}}}
+	if e.playReferences(tr, out); out.err == nil || !strings.Contains(out.err.Error(), "the trial has panicked: assignment to entry in nil map") {
+		t.Errorf("of a reference: %v", out.err)
 	}
 }

@@ -310,15 +310,25 @@ func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 					return
 				}
 				outcomes[i] = e.play(trials[i])
-				for _, c := range outcomes[i].checkpoints {
-					if c.quiet {
-						e.apart(trials[i], c)
-					}
-				}
+				e.playReferences(trials[i], outcomes[i])
 			}
 		})
 	}
 	workers.Wait()
+}
+
+// playReferences runs the trials with which an outcome will be compared.
+func (e *operatorExploration) playReferences(tr trial, out *outcome) {
+	defer func() {
+		if p := recover(); p != nil { // in a host it would end the explorations of others
+			out.err = panicked(p)
+		}
+	}()
+	for _, c := range out.checkpoints {
+		if c.quiet {
+			e.apart(tr, c)
+		}
+	}
 }
 
 // reference returns the trial that leads directly to the state that is wanted at a checkpoint of a trial.

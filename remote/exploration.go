@@ -192,6 +192,7 @@ func (e *explorer) path(trial int) string {
 
 // report reports what has become of a trial.
 func (e *explorer) report(trial int, report map[string]any) {
+	report["session"] = e.host.session
 	_ = e.host.do(context.Background(), "POST", e.path(trial), report, nil) // the trial may have ended
 }
 
@@ -313,7 +314,7 @@ func NotePanic(what any) {
 	}
 	p := b.trial
 	text := strings.ReplaceAll(fmt.Sprint(what), "\n", " ") + placeOfPanic()
-	_ = b.do(context.Background(), "POST", p.explorer.path(p.number), map[string]any{"panic": text}, nil) // the trial may have ended
+	_ = b.do(context.Background(), "POST", p.explorer.path(p.number), map[string]any{"session": p.explorer.host.session, "panic": text}, nil) // the trial may have ended
 }
 
 // bubbleHere returns the bubble of the caller, if it has clusters.

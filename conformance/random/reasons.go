@@ -11,7 +11,7 @@ import (
 )
 
 // wrongDirective is what a real server says of a strategic merge patch that cannot be read: it looks at the fields in the order of a map.
-const wrongDirective = `(unknown patch type: |cannot convert \S+ to |invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received |does not contain declared merge key|cannot merge lists without merge key for )`
+const wrongDirective = `(unknown patch type: |cannot convert (bool|float64|int64) to string|invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received |does not contain declared merge key|cannot merge lists without merge key for )`
 
 // wrongDefault is what a real server says of an embedded resource in a default of a definition.
 const wrongDefault = `\.default[^ ]*\.(apiVersion|kind|metadata): Invalid value: `

@@ -105,11 +105,8 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	}
 	d := &driver{host: h, url: address, exchanges: map[uint64]*exchange{}, calls: map[uint64]*functionCall{}, left: make(chan struct{})}
 	if b.Exploration != "" {
-		if d.trial, err = h.trial(b.Exploration, b.Trial); err != nil {
+		if d.trial, err = h.trial(b.Session, b.Exploration, b.Trial); err != nil {
 			return err
-		}
-		if d.trial.exploration.session != b.Session {
-			return refuse(http.StatusConflict, "session: the exploration %s lives in another session", b.Exploration)
 		}
 		if !d.trial.opened.CompareAndSwap(false, true) {
 			return refuse(http.StatusConflict, "the bubble of trial %d is open", b.Trial)

@@ -144,12 +144,15 @@ func (h *Host) removeExploration(x *exploration) {
 	delete(h.explorations, x.id)
 }
 
-// trial returns a trial of an exploration.
-func (h *Host) trial(exploration string, number int) (*trial, error) {
+// trial returns a trial of an exploration of a session.
+func (h *Host) trial(session, exploration string, number int) (*trial, error) {
 	h.mu.Lock()
 	x := h.explorations[exploration]
 	h.mu.Unlock()
 	if x != nil {
+		if x.session != session {
+			return nil, refuse(http.StatusConflict, "session: the exploration %s lives in another session", exploration)
+		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if tr := x.trials[number]; tr != nil {

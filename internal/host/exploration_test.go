@@ -52,8 +52,8 @@ func explorationLines(t *testing.T, c *client) (next func() host.ExplorationLine
 func tryExploration(t *testing.T, c *client) {
 	t.Helper()
 	for report, want := range map[string]string{
-		`{"ended": true, "failed": "there are no bubbles"}`: "there are no bubbles",
-		`{"ended": true}`: "the bubble of the trial has ended before the trial",
+		`{"session": "SESSION", "ended": true, "failed": "there are no bubbles"}`: "there are no bubbles",
+		`{"session": "SESSION", "ended": true}`:                                   "the bubble of the trial has ended before the trial",
 	} {
 		tryReport(t, c, report, want)
 	}
@@ -66,13 +66,16 @@ func tryReport(t *testing.T, c *client, report, want string) {
 	name, trial := next().Exploration, next().Trial
 	c.called["POST /v1/explorations/{exploration}/trials/{trial}"] = true
 	path := fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial)
+	if code, text := c.send("POST", path, `{"ended": true}`); code != http.StatusConflict || !strings.Contains(text, "lives in another session") {
+		t.Errorf("a report of another session: %d %s", code, text)
+	}
 	if code, text := c.send("POST", path, report); code != http.StatusNoContent {
 		t.Fatalf("%d %s", code, text)
 	}
 	if last := next(); last.Found == nil || last.Failed != want {
 		t.Errorf("the last line: %+v", last)
 	}
-	if code, text := c.send("POST", path, `{"ended": true}`); code != http.StatusNotFound {
+	if code, text := c.send("POST", path, `{"session": "SESSION", "ended": true}`); code != http.StatusNotFound {
 		t.Errorf("a trial that has ended: %d %s", code, text)
 	}
 }
@@ -89,7 +92,7 @@ func TestAnExplorationEndsWithItsConnection(t *testing.T) {
 				b.send(host.Frame(b.now, 0, "", "", "", "", ""))
 			}
 			end()
-			if code, text := c.send("POST", fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial), `{"ended": true}`); code != http.StatusNotFound {
+			if code, text := c.send("POST", fmt.Sprintf("/v1/explorations/%s/trials/%d", name, trial), `{"session": "SESSION", "ended": true}`); code != http.StatusNotFound {
 				t.Errorf("%d %s", code, text)
 			}
 		})

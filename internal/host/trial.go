@@ -179,6 +179,7 @@ func (t *trialTest) end() {
 
 // TrialReport is what a client reports of the bubble of a trial.
 type TrialReport struct {
+	Session string   `json:"session" doc:"the session of the exploration"`
 	Blocked string   `json:"blocked,omitempty" doc:"the stack of a goroutine that waits for something outside of the bubble"`
 	Reason  string   `json:"reason,omitempty" doc:"with blocked: a sentence that says why it waits, and what to write instead"`
 	Endless int64    `json:"endless,omitempty" doc:"how many nanoseconds of the bubble have passed without a request"`
@@ -193,7 +194,7 @@ func reportTrial(c call, r TrialReport) (none, error) {
 	if err != nil {
 		return none{}, wrong(err)
 	}
-	tr, err := c.host.trial(c.path("exploration"), number)
+	tr, err := c.host.trial(r.Session, c.path("exploration"), number)
 	if err != nil {
 		return none{}, err
 	}

@@ -1,3 +1,5 @@
+// Code generated from explore/testflags.go by go test ./internal/description -run RemoteHasTheTypes -update. DO NOT EDIT.
+
 package explore
 
 import (
@@ -5,7 +7,8 @@ import (
 	"runtime"
 )
 
-// The names of the flags. Package explore of the main module has the same, and one process may have both packages: the flags are those of the first one.
+// The flags of go test. One process may have package explore of the main module and that of module remote: the flags
+// are those of the first one.
 const (
 	timeFlag     = "explore.time"
 	seedFlag     = "explore.seed"

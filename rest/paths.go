@@ -30,7 +30,7 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasPrefix(req.URL.Path, "//"):
 		http.NotFound(w, req)
 	case elsewhere != nil:
-		elsewhere.ServeHTTP(w, req)
+		p.cluster.Aggregate.Forward(w, req, elsewhere)
 	case infoOf(req).IsResourceRequest:
 		p.resources.ServeHTTP(w, req)
 	default:

@@ -37,9 +37,9 @@ func (r *request) carryOut(w write.Request) error {
 func (r *request) run(w write.Request) (result write.Result, err error) {
 	if r.mayTakeLong(&w) {
 		long := w // so that w itself stays on the stack
-		result, err = compute(r, func() (write.Result, error) { return r.cluster.Writes.Run(r.ctx, long) })
+		result, err = compute(r, func() (write.Result, error) { return r.cluster.Run(r.ctx, long) })
 	} else {
-		result, err = r.cluster.Writes.Run(r.ctx, w)
+		result, err = r.cluster.Run(r.ctx, w)
 	}
 	if err == nil {
 		r.version = result.Version

@@ -155,17 +155,17 @@ func TestARequestIsForwarded(t *testing.T) {
 	var lastUser *string
 	w.address, _, lastUser = otherServer(t, &code)
 	a := apiService()
+	rechecks := 0
 	r := New(nil, w, w)
+	p := NewProxy(r, func(context.Context, string) { rechecks++ })
 	server := &Server{registry: r, APIService: a, transport: sync.OnceValues(func() (*http.Transport, error) { return newTransport(a, w) })}
 	t.Cleanup(server.closeIdle)
 	r.current.Store(&snapshot{servers: map[string]*Server{a.Name: server}})
-	rechecks := 0
-	r.Recheck(func(context.Context, string) { rechecks++ })
 	send := func(ctx context.Context) (int, string) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/apis/wardle.example.com/v1/flunders", nil)
 		req.Header.Set("Authorization", "Bearer secret")
 		answer := httptest.NewRecorder()
-		server.ServeHTTP(answer, req)
+		p.Forward(answer, req, server)
 		return answer.Code, answer.Body.String()
 	}
 	jane := apirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "jane"})

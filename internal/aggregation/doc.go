@@ -7,7 +7,7 @@
 // documents. Here nothing happens in the background:
 //
 //   - [Registry.CheckAvailable] sends a request to a server within each write to its APIService, Service or
-//     EndpointSlices. If the server has not answered, a later request for it repeats the check.
+//     EndpointSlices. If the server has not answered, a later request for it repeats the check (see [NewProxy]).
 //   - The documents are fetched when a client requests them.
 //
 // A [Registry] has an immutable snapshot of the APIServices with a Service, and swaps it atomically after each write to
@@ -18,6 +18,6 @@
 //
 // # Locks
 //
-// A Registry has a mutex for the names of the servers that are being checked. It is not held during a check. There is no
+// A Proxy has a mutex for the names of the servers that are being checked. It is not held during a check. There is no
 // other lock.
 package aggregation

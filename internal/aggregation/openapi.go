@@ -33,31 +33,31 @@ const (
 )
 
 // ServeOpenAPI answers requests below /openapi with the documents of all servers. own are those of this server.
-func (r *Registry) ServeOpenAPI(w http.ResponseWriter, req *http.Request, own *openapi.Documents) {
-	servers := r.Servers()
+func (p *Proxy) ServeOpenAPI(w http.ResponseWriter, req *http.Request, own *openapi.Documents) {
+	servers := p.Servers()
 	if len(servers) == 0 {
 		own.ServeHTTP(w, req)
 		return
 	}
 	switch path := req.URL.Path; {
 	case path == pathV2:
-		h, err := r.merged(req.Context(), servers, own)
+		h, err := p.merged(req.Context(), servers, own)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		h.ServeHTTP(w, req)
 	case path == pathV3:
-		r.serveIndex(w, req, servers, own)
+		p.serveIndex(w, req, servers, own)
 	case strings.HasPrefix(path, pathV3+"/"):
-		r.serveVersion(w, req, servers, own, strings.TrimPrefix(path, pathV3+"/"))
+		p.serveVersion(w, req, servers, own, strings.TrimPrefix(path, pathV3+"/"))
 	default:
 		own.ServeHTTP(w, req)
 	}
 }
 
 // serveIndex answers with the index of OpenAPI v3: the paths of all documents.
-func (r *Registry) serveIndex(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents) {
+func (p *Proxy) serveIndex(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents) {
 	index, err := own.Index()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -112,7 +112,7 @@ func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
 }
 
 // serveVersion answers with an OpenAPI v3 document, from the server that has it in its index.
-func (r *Registry) serveVersion(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents, path string) {
+func (p *Proxy) serveVersion(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents, path string) {
 	// Prefer the server of the version.
 	slices.SortStableFunc(servers, func(a, b *Server) int { return -compare(a.path() == path, b.path() == path) })
 	for _, s := range servers {
@@ -121,7 +121,7 @@ func (r *Registry) serveVersion(w http.ResponseWriter, req *http.Request, server
 		}
 		index, legacy := s.indexV3(req.Context())
 		if _, has := index.Paths[path]; has {
-			s.ServeHTTP(w, req)
+			p.Forward(w, req, s)
 			return
 		}
 		if legacy && s.path() == path {
@@ -166,7 +166,7 @@ type mergedDocument struct {
 
 // merged returns a handler for the OpenAPI v2 of all servers: all of this server's, and those parts of the others' that
 // concern their versions.
-func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.Documents) (http.Handler, error) {
+func (p *Proxy) merged(ctx context.Context, servers []*Server, own *openapi.Documents) (http.Handler, error) {
 	byPriority(servers)
 	var names []string
 	var others []*spec.Swagger
@@ -178,7 +178,7 @@ func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.D
 		names = append(names, tag)
 		others = append(others, aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{rootOf(s.APIService) + "/"}))
 	}
-	if last := r.document.Load(); last != nil && last.own == own && slices.Equal(last.others, names) {
+	if last := p.document.Load(); last != nil && last.own == own && slices.Equal(last.others, names) {
 		return last.handler, nil
 	}
 	document, err := own.V2()
@@ -194,7 +194,7 @@ func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.D
 	}
 	service := handler.NewOpenAPIServiceLazy(cached.Static(&merged, fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(own, names))))))
 	next := &mergedDocument{own: own, others: names, handler: openapi.HandlerV2(service)}
-	r.document.Store(next)
+	p.document.Store(next)
 	return next.handler, nil
 }
 

@@ -1,8 +1,11 @@
 package aggregation
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/proxy"
@@ -18,10 +21,26 @@ import (
 // unavailable is the response for a server that cannot be reached.
 const unavailable = "service unavailable"
 
-// ServeHTTP forwards a request to the server. It implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	s = s.answering()
-	if s = s.rechecked(req); !s.isAvailable() {
+// Proxy forwards requests to the servers of a registry, and merges their documents. Create it with NewProxy.
+type Proxy struct {
+	*Registry
+	recheck  func(ctx context.Context, name string)
+	document atomic.Pointer[mergedDocument] // the latest OpenAPI v2
+
+	mu       sync.Mutex
+	checking map[string]bool // names of those that a request is checking
+}
+
+// NewProxy returns a proxy. For a request to a server that did not answer when it was checked last, it first calls
+// recheck, which must update the condition of the APIService with the name.
+func NewProxy(r *Registry, recheck func(ctx context.Context, name string)) *Proxy {
+	return &Proxy{Registry: r, recheck: recheck, checking: map[string]bool{}}
+}
+
+// Forward forwards a request to a server.
+func (p *Proxy) Forward(w http.ResponseWriter, req *http.Request, to *Server) {
+	s := p.rechecked(req.Context(), to.answering())
+	if !s.isAvailable() {
 		http.Error(w, unavailable, http.StatusServiceUnavailable)
 		return
 	}
@@ -66,25 +85,25 @@ func (s *Server) isAvailable() bool {
 
 // rechecked checks a server that was not available at its last check again, and returns its current state. Only one
 // request checks at a time: others may come from the server itself.
-func (s *Server) rechecked(req *http.Request) *Server {
+func (p *Proxy) rechecked(ctx context.Context, s *Server) *Server {
 	if s.isAvailable() {
 		return s
 	}
-	r, name := s.registry, s.APIService.Name
-	r.mu.Lock()
-	busy := r.checking[name]
-	r.checking[name] = true
-	r.mu.Unlock()
+	name := s.APIService.Name
+	p.mu.Lock()
+	busy := p.checking[name]
+	p.checking[name] = true
+	p.mu.Unlock()
 	if busy {
 		return s
 	}
 	defer func() {
-		r.mu.Lock()
-		delete(r.checking, name)
-		r.mu.Unlock()
+		p.mu.Lock()
+		delete(p.checking, name)
+		p.mu.Unlock()
 	}()
-	r.recheck(req.Context(), name)
-	if server := r.current.Load().servers[name]; server != nil {
+	p.recheck(ctx, name)
+	if server := p.current.Load().servers[name]; server != nil {
 		return server
 	}
 	return s

@@ -51,15 +51,9 @@ type Registry struct {
 	store   *store.Store
 	objects Objects
 	network Network
-	// recheck updates the condition of an APIService (see Recheck).
-	recheck func(ctx context.Context, name string)
 
-	current  atomic.Pointer[snapshot]
-	standIn  atomic.Pointer[standIn]        // nil: none
-	document atomic.Pointer[mergedDocument] // the latest OpenAPI v2
-
-	mu       sync.Mutex
-	checking map[string]bool // names of those that a request is checking
+	current atomic.Pointer[snapshot]
+	standIn atomic.Pointer[standIn] // nil: none
 }
 
 // snapshot has the APIServices with a Service at a revision.
@@ -71,14 +65,10 @@ type snapshot struct {
 
 // New returns a registry that is empty until Refresh.
 func New(s *store.Store, c Objects, n Network) *Registry {
-	r := &Registry{store: s, objects: c, network: n, recheck: func(context.Context, string) {}, checking: map[string]bool{}}
+	r := &Registry{store: s, objects: c, network: n}
 	r.current.Store(&snapshot{})
 	return r
 }
-
-// Recheck sets a function that is called for each request to a server that has not answered. It must update the
-// condition of the APIService with the name. Call Recheck before the first request.
-func (r *Registry) Recheck(recheck func(ctx context.Context, name string)) { r.recheck = recheck }
 
 // Server is another API server for one version of a group.
 type Server struct {

@@ -13,10 +13,10 @@
 //
 // # The queue
 //
-// queue.go has the machinery. [Controllers.Committed] is called after each commit. It calls the controllers, in the
-// order of the table, to enqueue keys, and syncs one key after the other. The commits of a sync add to the same queue,
-// so that there is no recursion. A controller that does not act costs nothing. An alarm syncs a key at a known time
-// (alarm.go).
+// queue.go has the machinery. [Controllers.Committed] is called after each commit, with the [Writer] that carries out the
+// writes of the controllers. It calls the controllers, in the order of the table, to enqueue keys, and syncs one key
+// after the other. The commits of a sync add to the same queue, so that there is no recursion. A controller that does not
+// act costs nothing. An alarm syncs a key at a known time (alarm.go).
 //
 // # Steps
 //

@@ -37,6 +37,7 @@ type item struct {
 // queue has the keys to sync before a write returns. The writes of a sync add to the same queue, so that there is no
 // recursion.
 type queue struct {
+	writer Writer // carries out the writes of the syncs
 	items  []item
 	queued map[item]bool // those in items
 	// refused has the items that are not synced again before the write returns.
@@ -107,8 +108,8 @@ func New(s *Server, acting Acting) *Controllers {
 }
 
 // Act starts further controllers. When it returns, they have synced the existing objects.
-func (cs *Controllers) Act(ctx context.Context, names Acting) error {
-	q := &queue{}
+func (cs *Controllers) Act(ctx context.Context, w Writer, names Acting) error {
+	q := &queue{writer: w}
 	for _, c := range cs.list {
 		idle, replaced := c.idle.Load(), c.replaced.Load()
 		if !names[c.name] || !idle && !replaced {
@@ -188,10 +189,10 @@ func (cs *Controllers) Inherit(from *Controllers, revision int64) {
 }
 
 // Committed syncs the keys that a commit concerns. A commit of a sync adds to the queue of the sync's write.
-func (cs *Controllers) Committed(ctx context.Context, c write.Commit) {
+func (cs *Controllers) Committed(ctx context.Context, w Writer, c write.Commit) {
 	q, nested := ctx.Value(queueKey{}).(*queue)
 	if !nested {
-		q = &queue{}
+		q = &queue{writer: w}
 	}
 	cs.enqueue(ctx, q, c)
 	if !nested {
@@ -223,8 +224,8 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 }
 
 // Begin syncs the initial keys of all controllers in a new cluster.
-func (cs *Controllers) Begin(ctx context.Context) error {
-	q := &queue{}
+func (cs *Controllers) Begin(ctx context.Context, w Writer) error {
+	q := &queue{writer: w}
 	for _, c := range cs.list {
 		if c.rests() {
 			continue
@@ -239,8 +240,8 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 
 // Resume completes what another server over the same objects, or the origin of a fork, had begun. revision is that of
 // the store at the start.
-func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
-	q := &queue{}
+func (cs *Controllers) Resume(ctx context.Context, w Writer, revision int64) error {
+	q := &queue{writer: w}
 	for _, c := range cs.list {
 		if c.rests() {
 			continue
@@ -266,8 +267,8 @@ func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revi
 }
 
 // Resync syncs the initial keys of a controller again, because something outside of the store has changed.
-func (cs *Controllers) Resync(ctx context.Context, name Name) {
-	q := &queue{}
+func (cs *Controllers) Resync(ctx context.Context, w Writer, name Name) {
+	q := &queue{writer: w}
 	if err := cs.byName[name].begin(cs.step(ctx, q, cs.byName[name])); err != nil {
 		cs.server.Report(string(name), "", err)
 		return
@@ -276,8 +277,8 @@ func (cs *Controllers) Resync(ctx context.Context, name Name) {
 }
 
 // Sync syncs an object by a controller.
-func (cs *Controllers) Sync(ctx context.Context, name Name, namespace, object string) {
-	q := &queue{}
+func (cs *Controllers) Sync(ctx context.Context, w Writer, name Name, namespace, object string) {
+	q := &queue{writer: w}
 	q.add(item{cs.byName[name], key{namespace: namespace, name: object}})
 	cs.work(ctx, q)
 }
@@ -335,7 +336,7 @@ func (cs *Controllers) sync(ctx context.Context, q *queue, i item) error {
 		case apierrors.IsNotFound(err):
 			return nil // the object is gone, so there is nothing left to do
 		case err == nil && !s.again.IsZero():
-			cs.syncAt(i, s.again)
+			cs.syncAt(q.writer, i, s.again)
 		}
 		return err
 	}
@@ -343,9 +344,9 @@ func (cs *Controllers) sync(ctx context.Context, q *queue, i item) error {
 }
 
 // syncAt sets an alarm that syncs a key at a later time.
-func (cs *Controllers) syncAt(i item, due time.Time) {
+func (cs *Controllers) syncAt(w Writer, i item, due time.Time) {
 	cs.alarms.set(i, cs.server.now(), due, func(ctx context.Context) {
-		q := &queue{}
+		q := &queue{writer: w}
 		q.add(i)
 		cs.work(ctx, q)
 	})

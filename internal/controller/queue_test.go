@@ -52,7 +52,7 @@ func TestASyncThatIsAlwaysOvertakenEnds(t *testing.T) {
 		return fmt.Errorf("written: %w", errConflict)
 	}))
 	defer cs.Close()
-	if err := cs.Begin(t.Context()); err != nil {
+	if err := cs.Begin(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"controller a: another write came first in each of 1000 attempts", "controller b: another write came first in each of 1000 attempts"}
@@ -71,7 +71,7 @@ func TestSyncsEndWithTheControllers(t *testing.T) {
 		}
 		return errConflict
 	}))
-	if err := cs.Begin(t.Context()); err != nil {
+	if err := cs.Begin(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if attempts != 3 || len(*reported) > 0 {
@@ -90,7 +90,7 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 		return &controller{name: name, follows: []followed{{kind: k, concerns: changed}}, sync: func(s *step, k key) error {
 			synced = append(synced, fmt.Sprint(name, " ", k))
 			if also != nil {
-				cs.Committed(s.ctx, write.Commit{Resource: also, Name: k.name})
+				cs.Committed(s.ctx, nil, write.Commit{Resource: also, Name: k.name})
 			}
 			return nil
 		}}
@@ -108,7 +108,7 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 		{"one that none follows by name", &resource.Resource{Names: resource.Names{Plural: "secrets"}}, []string{"first a", "last a"}},
 	} {
 		synced = nil
-		cs.Committed(context.Background(), write.Commit{Resource: c.resource, Name: "a"})
+		cs.Committed(context.Background(), nil, write.Commit{Resource: c.resource, Name: "a"})
 		if !slices.Equal(synced, c.want) {
 			t.Errorf("%s: synced %q, want %q", c.rule, synced, c.want)
 		}

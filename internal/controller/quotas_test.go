@@ -37,7 +37,7 @@ var kinds = fakeresource.NewRegistry(0, builtin.Resources(builtin.Options{}, nil
 
 // server returns the server as the controller sees it.
 func (s *quotaServer) server() *Server {
-	return &Server{Cluster: quotaCluster{server: s}, Records: s, Quotas: s, Run: s.run}
+	return &Server{Cluster: quotaCluster{server: s}, Records: s, Quotas: s}
 }
 
 func (s *quotaServer) Revision() int64          { return s.revision }
@@ -73,7 +73,7 @@ func (s *quotaServer) Measure(q *corev1.ResourceQuota) (changed bool, again time
 	return !former.Equal(present), again, nil
 }
 
-func (s *quotaServer) run(_ context.Context, _ Identity, _ string, w write.Request) (write.Result, error) {
+func (s *quotaServer) WriteAs(_ context.Context, _ Identity, _ string, w write.Request) (write.Result, error) {
 	if w.Revision != s.quota.Revision {
 		return write.Result{}, write.ErrObsolete
 	}
@@ -148,7 +148,7 @@ func TestAQuotaIsMeasuredAgainIfAnotherClientWritesMeanwhile(t *testing.T) {
 			s := &quotaServer{configMaps: 3, revision: 10, between: c.between, quota: store.Record{Key: quotaStored, Value: c.says, Revision: 9}}
 			cs := New(s.server(), Acting{ResourceQuotas: true})
 			defer cs.Close()
-			cs.Sync(t.Context(), ResourceQuotas, "default", "q")
+			cs.Sync(t.Context(), s, ResourceQuotas, "default", "q")
 			if got := fmt.Sprint(s.quota.Value); got != c.want {
 				t.Errorf("used %s, want %s", got, c.want)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Server provides controllers with reads and writes of the server.
+// Server provides controllers with reads of the server.
 type Server struct {
 	// Cluster reads objects, and has the clock.
 	Cluster admission.Cluster
@@ -22,8 +22,6 @@ type Server struct {
 	Memory *resource.Memory
 	// Registry returns the registry, up to date with the definitions in the store.
 	Registry func() (*resource.Registry, error)
-	// Run carries out a write.
-	Run func(ctx context.Context, by Identity, verb string, w write.Request) (write.Result, error)
 	// Report reports the error of a controller for a key. No client gets the error, and the next related write tries
 	// again.
 	Report func(controller, key string, err error)
@@ -43,6 +41,13 @@ type Server struct {
 	Available     func(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition
 	APIServicesOf func(namespace, service string) []string
 	LivesInPods   func(a *apiregistrationv1.APIService) bool
+}
+
+// Writer carries out the writes of controllers. The writes of a server call its controllers, so the writer is an argument
+// of each function that makes controllers act.
+type Writer interface {
+	// WriteAs carries out a write of a controller.
+	WriteAs(ctx context.Context, by Identity, verb string, w write.Request) (write.Result, error)
 }
 
 // Records reads the store. It is implemented by *store.Store.

@@ -54,7 +54,9 @@ func (s *step) enqueue(keys ...key) {
 }
 
 // enqueueAt syncs a key of the controller at a later time.
-func (s *step) enqueueAt(k key, t time.Time) { s.controllers.syncAt(item{s.controller, k}, t) }
+func (s *step) enqueueAt(k key, t time.Time) {
+	s.controllers.syncAt(s.queue.writer, item{s.controller, k}, t)
+}
 
 // scheduled returns the keys of the controller with an alarm.
 func (s *step) scheduled() []key { return s.controllers.alarms.keys(s.controller) }
@@ -231,7 +233,7 @@ func (s *step) write(verb string, v *resource.Version, namespace, name string, w
 	if w.Manager == "" {
 		w.Manager = s.controller.identity.manager
 	}
-	result, err := s.server.Run(s.ctx, s.controller.identity, verb, w)
+	result, err := s.queue.writer.WriteAs(s.ctx, s.controller.identity, verb, w)
 	switch {
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed), write.NameIsTaken(err):
 		return fmt.Errorf("%w: %w", errConflict, err)

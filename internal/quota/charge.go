@@ -37,26 +37,25 @@ func New(o Options) *Quotas {
 	return &Quotas{o, evaluators{o.Cluster, o.Store, o.Memory, o.Limited}, &exact{revisions: map[string]int64{}}}
 }
 
-// Charger implements write.Quota: it charges quotas for writes.
-type Charger struct {
-	*Quotas
-	// Releases reports whether the controller of quotas acts, so that quotas get back what is no longer used.
-	Releases func() bool
-	// Stage prepares the update of a quota's status, which commits together with another write; nil: the status stays
+// Stager prepares the updates of quotas that commit together with a write.
+type Stager interface {
+	// ReleasesQuotas reports whether the controller of quotas acts, so that quotas get back what is no longer used.
+	ReleasesQuotas() bool
+	// StageQuota prepares the update of a quota's status, which commits together with another write; nil: the status stays
 	// the same. The request has no field manager. The server itself makes a charge, as the plugin does, and the
 	// controller of quotas makes a release.
-	Stage func(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error)
+	StageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error)
 }
 
-// Charge implements write.Quota.
-func (q Charger) Charge(ctx context.Context, u write.Use) (write.Charge, error) {
+// Charge evaluates a write by the quotas of its namespace, and returns their changes, which by prepares.
+func (q *Quotas) Charge(ctx context.Context, by Stager, u write.Use) (write.Charge, error) {
 	c := write.Charge{Keys: q.Resource.PrefixOf(u.Namespace)}
 	list, err := q.Store.List(c.Keys, store.ListOptions{})
 	if err != nil {
 		return c, err
 	}
 	if len(list.Records) > 0 || len(q.Limited) > 0 {
-		if err := q.charge(ctx, u, list.Records, &c); err != nil {
+		if err := q.charge(ctx, by, u, list.Records, &c); err != nil {
 			return c, err
 		}
 	}
@@ -70,7 +69,7 @@ func (q Charger) Charge(ctx context.Context, u write.Use) (write.Charge, error) 
 }
 
 // charge charges the quotas with the records, and releases what a write no longer uses of them.
-func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record, c *write.Charge) error {
+func (q *Quotas) charge(ctx context.Context, by Stager, u write.Use, records []store.Record, c *write.Charge) error {
 	quotas := make([]corev1.ResourceQuota, len(records))
 	for i, record := range records {
 		rq, err := q.decode(record)
@@ -92,7 +91,7 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 		for i := range quotas {
 			if rq := charged[quotas[i].Name]; rq != nil {
 				// On a real server the server sends a request to itself, and admission sees it.
-				update, err := q.stage(ctx, false, records[i], rq)
+				update, err := q.stage(ctx, by, false, records[i], rq)
 				if err != nil {
 					return err
 				}
@@ -101,7 +100,7 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 		}
 	}
 	resource := u.Resource.GroupResource()
-	if !q.Releases() || u.Old.Revision == 0 || u.New != nil && !changesUsage(resource) {
+	if !by.ReleasesQuotas() || u.Old.Revision == 0 || u.New != nil && !changesUsage(resource) {
 		return nil
 	}
 	var before runtime.Object
@@ -127,7 +126,7 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 			continue
 		case isCharged == nil && effect.Exact && q.exact.has(record.Key, record.Revision):
 			rq.Status.Used = effect.Used
-			update, err := q.stage(ctx, true, record, rq)
+			update, err := q.stage(ctx, by, true, record, rq)
 			if errors.Is(err, write.ErrObsolete) || ctx.Err() != nil {
 				return err
 			}
@@ -144,8 +143,8 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 
 // stage returns the update that writes the new status of a quota, or none if the status is
 // the same.
-func (q Charger) stage(ctx context.Context, release bool, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
-	update, err := q.Stage(ctx, release, write.Request{
+func (q *Quotas) stage(ctx context.Context, by Stager, release bool, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
+	update, err := by.StageQuota(ctx, release, write.Request{
 		Version: q.Resource.Storage, Namespace: rq.Namespace, Name: rq.Name, Subresource: "status", Revision: record.Revision,
 		Change: write.Replace{Object: write.Made(func(v *resource.Version) (resource.Decoded, error) {
 			obj, err := v.Internal(rq)

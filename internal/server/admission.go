@@ -16,38 +16,47 @@ import (
 )
 
 // admissionChain has the admission chain of a server: the compiled-in plugins, the policies and webhooks in the store,
-// and functions. Call install before anything else.
+// and functions.
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
-	inTree  atomic.Pointer[admission.Chain] // set by install
 
 	current atomic.Pointer[admission.Chain]
+}
+
+// newAdmissionChain returns a chain that begins with another one. Its compiled-in plugins write through the pipeline,
+// which calls the chain: install adds them.
+func newAdmissionChain(s *store.Store, builtin []*resource.Resource, chain *admission.Chain) *admissionChain {
+	c := &admissionChain{store: s, builtin: builtin}
+	c.current.Store(chain)
+	return c
 }
 
 // Load returns the current chain.
 func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
 
-// install replaces the compiled-in plugins. Requests in flight keep their chain.
-func (c *admissionChain) install(inTree admission.Chain) {
-	c.inTree.Store(&inTree)
+// change replaces the chain by a changed copy. Requests in flight keep their chain.
+func (c *admissionChain) change(change func(*admission.Chain)) {
 	for {
 		former := c.Load()
-		copied := inTree
-		if former != nil {
-			copied.Functions, copied.Policies, copied.Webhooks, copied.Revision = former.Functions, former.Policies, former.Webhooks, former.Revision
-		}
-		if c.current.CompareAndSwap(former, &copied) {
+		changed := *former
+		change(&changed)
+		if c.current.CompareAndSwap(former, &changed) {
 			return
 		}
 	}
 }
 
-// call adds functions to the chain. It must not run concurrently with refresh.
+// install replaces the compiled-in plugins.
+func (c *admissionChain) install(inTree admission.Chain) {
+	c.change(func(chain *admission.Chain) {
+		chain.First, chain.InTree, chain.Last, chain.Off = inTree.First, inTree.InTree, inTree.Last, inTree.Off
+	})
+}
+
+// call adds functions to the chain.
 func (c *admissionChain) call(functions admission.Plugin) {
-	chain := *c.Load()
-	chain.Functions = functions
-	c.current.Store(&chain)
+	c.change(func(chain *admission.Chain) { chain.Functions = functions })
 }
 
 // refresh brings the chain up to date with the configuration in the store. If several goroutines call it, the newest
@@ -89,7 +98,7 @@ func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, err
 	if !utilfeature.DefaultFeatureGate.Enabled(features.MutatingAdmissionPolicy) { // an older release is emulated
 		delete(configured, "mutatingadmissionpolicies")
 	}
-	next := c.with(former)
+	next := *former
 	next.Revision = revision
 	var err error
 	next.Policies, err = policy.New(former.Policies,
@@ -99,20 +108,11 @@ func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, err
 		return nil, err
 	}
 	next.Webhooks, err = webhook.New(former.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
-	return next, err
+	return &next, err
 }
 
-// inherit starts a fork with the chain of its origin. The compiled policies are valid for the records of the fork, too.
-func (c *admissionChain) inherit(from *admission.Chain) error {
-	inherited := c.with(from)
-	inherited.Policies, inherited.Webhooks = from.Policies, from.Webhooks
-	c.current.Store(inherited)
-	return c.refresh()
-}
-
-// with returns a chain with the compiled-in plugins and the functions of base.
-func (c *admissionChain) with(base *admission.Chain) *admission.Chain {
-	chain := *c.inTree.Load()
-	chain.Functions = base.Functions
-	return &chain
+// forFork returns the chain that a fork begins with. The compiled policies are valid for the records of the fork, too.
+func (c *admissionChain) forFork() *admission.Chain {
+	origin := c.Load()
+	return &admission.Chain{Functions: origin.Functions, Policies: origin.Policies, Webhooks: origin.Webhooks}
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/audittrail"
@@ -35,12 +36,12 @@ import (
 type Cluster struct {
 	// Store has the objects.
 	Store *store.Store
-	// Writes changes the objects.
+	// Writes is the pipeline of writes; Run carries out a write by it.
 	Writes *write.Pipeline
 	// Kinds gives the code of built-in kinds access to the cluster.
 	Kinds builtin.Cluster
-	// Aggregate has the APIServices that point to a service.
-	Aggregate *aggregation.Registry
+	// Aggregate forwards requests to the APIServices that point to a service.
+	Aggregate *aggregation.Proxy
 	// Users authenticates requests, and Access authorizes them. Tokens issues the tokens of service accounts.
 	Users  *authentication.Authenticator
 	Access Access
@@ -67,10 +68,9 @@ type Cluster struct {
 	registry    *registry
 	chain       *admissionChain
 	hooks       *hooks
-	rules       *authorization.Rules
 	trust       *trust
-	plugins     forPlugins
 	controllers *controller.Controllers
+	own         *loopback
 }
 
 // builtinKinds are the kinds that every cluster has.
@@ -131,7 +131,10 @@ func New(s *store.Store, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := assemble(s, o, kinds, history.New(o.Now, s.Oldest), write.NewRandom(o.Seed, s.Revision()), authentication.NewIssuer(o.Accounts), nil)
+	c, err := assemble(s, o, kinds, inheritance{
+		requests: history.New(o.Now, s.Oldest), random: write.NewRandom(o.Seed, s.Revision()), tokens: authentication.NewIssuer(o.Accounts),
+		served: resource.NewRegistry(0, kinds.ordered, nil), admission: &admission.Chain{},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +150,10 @@ func (c *Cluster) Fork(forked *store.Store, services Services) (*Cluster, error)
 	options, kinds := c.options, c.builtin
 	options.Services = services
 	kinds.acting = c.controllers.Acting()
-	f, err := assemble(forked, options, kinds, c.History.Fork(forked.Revision(), forked.Oldest), c.Writes.Random.Fork(), c.Tokens, c.rules)
+	f, err := assemble(forked, options, kinds, inheritance{
+		requests: c.History.Fork(forked.Revision(), forked.Oldest), random: c.Writes.Random.Fork(), tokens: c.Tokens,
+		rules: c.own.rules, served: c.registry.forFork(forked.Revision()), admission: c.chain.forFork(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +174,19 @@ func (c *Cluster) started(err error) (*Cluster, error) {
 // their shared decoded objects. Requests then take several times as long.
 const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
+// inheritance is what a fork begins with. A new cluster has none, and begins with empty parts.
+type inheritance struct {
+	requests  *history.Recorder
+	random    *write.Random
+	tokens    *authentication.Issuer
+	rules     *authorization.Rules // nil: none
+	served    *resource.Registry
+	admission *admission.Chain // without the compiled-in plugins
+}
+
 // assemble creates the parts of a cluster, each from earlier ones: first what reads, then admission, the write pipeline,
-// and the controllers. The registry and the chain are empty until the cluster begins.
-func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.Recorder, random *write.Random, tokens *authentication.Issuer,
-	origin *authorization.Rules) (c *Cluster, err error) {
+// the controllers, and the loopback, which writes.
+func assemble(s *store.Store, o Options, kinds builtinKinds, from inheritance) (c *Cluster, err error) {
 	closing, end := context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -189,8 +204,8 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.R
 	if err != nil {
 		return nil, err
 	}
-	registry := &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: stored.memory}
-	rules := authorization.NewRules(s, builtin.KeyPrefix, origin)
+	registry := newRegistry(s, kinds, outside, stored.memory, from.served)
+	rules := authorization.NewRules(s, builtin.KeyPrefix, from.rules)
 	authorizer, err := newAuthorizer(o, rules)
 	if err != nil {
 		return nil, err
@@ -198,24 +213,12 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.R
 	access := Access{authorizer, &authorization.Access{}}
 	reader := state{stored, registry, kinds.namespaces, hooks, authorizer, func() metav1.Time { return metav1.NewTime(o.Now()) }}
 
-	chain := &admissionChain{store: s, builtin: kinds.ordered}
+	chain := newAdmissionChain(s, kinds.ordered, from.admission)
 	pipeline := &write.Pipeline{
-		Store: s, Memory: stored.memory, Now: reader.now, Random: random,
+		Store: s, Memory: stored.memory, Now: reader.now, Random: from.random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Registry: registry.fresh, Chain: chain.Load, Cluster: reader, MayCreate: access.mayCreate,
 	}
-	trail := audittrail.New(o.AuditLevel, o.AuditLog, o.Now)
-	own := &loopback{reader, pipeline, ownWrites{trail, requests, o.Now}, &builtin.NodePorts{}, tokens, rules, kinds.options.Network, services}
-	users, err := authentication.NewAuthenticator(closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret)
-	if err != nil {
-		return nil, err
-	}
-	inTree, err := forPlugins{own}.compile(kinds.inTree, kinds.acting)
-	if err != nil {
-		return nil, err
-	}
-	chain.install(inTree)
-
 	flows := flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations"))
 	aggregate := aggregation.New(s, reader, serviceNetwork{services})
 	quotas := quota.New(quota.Options{
@@ -223,25 +226,32 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.R
 	})
 	trust := &trust{services: services, configured: o.AuthenticationInfo}
 	controllers := controller.New(&controller.Server{
-		Cluster: reader, Records: s, Memory: stored.memory, Registry: registry.fresh, Run: own.runAs,
+		Cluster: reader, Records: s, Memory: stored.memory, Registry: registry.fresh,
 		Report: func(name, key string, err error) {
 			messages.Each(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
 		AuthenticationInfo: trust.data, Initial: kinds.options, Quotas: quotas,
 		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.APIServicesOf, LivesInPods: aggregate.LivesInPods,
 	}, kinds.acting)
-	aggregate.Recheck(func(ctx context.Context, name string) {
-		controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
-	})
-	pipeline.Follow(afterCommit{chain, flows, aggregate, controllers}.committed)
-	if kinds.inTree.ResourceQuota() {
-		pipeline.Limit(quota.Charger{Quotas: quotas, Releases: func() bool { return controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota})
+
+	trail := audittrail.New(o.AuditLevel, o.AuditLog, o.Now)
+	own := &loopback{
+		state: reader, pipeline: pipeline, log: ownWrites{trail, from.requests, o.Now}, nodePorts: &builtin.NodePorts{}, tokens: from.tokens, rules: rules,
+		network: kinds.options.Network, services: services,
+		chain: chain, flows: flows, aggregate: aggregate, controllers: controllers, quotas: quotas, chargesQuotas: kinds.inTree.ResourceQuota(),
 	}
+	users, err := authentication.NewAuthenticator(closing, o.Token, from.tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret)
+	if err != nil {
+		return nil, err
+	}
+	proxy := aggregation.NewProxy(aggregate, func(ctx context.Context, name string) {
+		controllers.Sync(ctx, own, controller.APIServiceAvailability, "", name)
+	})
 	return &Cluster{
-		Store: s, Writes: pipeline, Kinds: forKinds{own, users}, Aggregate: aggregate, Users: users, Access: access, Tokens: tokens, Flows: flows,
-		History: requests, Audit: trail, Faults: faults, Reads: &Reads{}, Messages: messages, Closing: closing,
+		Store: s, Writes: pipeline, Kinds: forKinds{own, users}, Aggregate: proxy, Users: users, Access: access, Tokens: from.tokens, Flows: flows,
+		History: from.requests, Audit: trail, Faults: faults, Reads: &Reads{}, Messages: messages, Closing: closing,
 		close: end, compact: &compaction{interval: o.CompactionInterval, store: s, fail: messages.Each},
-		options: o, builtin: kinds, registry: registry, chain: chain, hooks: hooks, rules: rules, trust: trust, plugins: forPlugins{own}, controllers: controllers,
+		options: o, builtin: kinds, registry: registry, chain: chain, hooks: hooks, trust: trust, controllers: controllers, own: own,
 	}, nil
 }
 
@@ -266,15 +276,19 @@ func (c *Cluster) Act(names []string) error {
 	acting := c.controllers.Acting()
 	maps.Copy(acting, further)
 	// Create the objects that admission needs first.
-	if err := c.controllers.Act(context.Background(), further); err != nil {
+	if err := c.controllers.Act(context.Background(), c.own, further); err != nil {
 		return err
 	}
-	inTree, err := c.plugins.compile(c.builtin.inTree, acting)
-	if err != nil {
-		return err
+	return c.admit(acting)
+}
+
+// admit puts the compiled-in plugins into the chain that a cluster with these controllers has.
+func (c *Cluster) admit(acting controller.Acting) error {
+	inTree, err := forPlugins{c.own}.compile(c.builtin.inTree, acting)
+	if err == nil {
+		c.chain.install(inTree)
 	}
-	c.chain.install(inTree)
-	return nil
+	return err
 }
 
 // Replace pauses a controller of kube-controller-manager until Act starts it again, because a client acts in its place.
@@ -293,17 +307,24 @@ func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[control
 // CollectsGarbage reports whether the garbage collector acts.
 func (c *Cluster) CollectsGarbage() bool { return c.controllers.Acts(controller.GarbageCollector) }
 
+// Run carries out a write of a client (write.Pipeline.Run).
+func (c *Cluster) Run(ctx context.Context, w write.Request) (write.Result, error) {
+	return c.Writes.Run(ctx, c.own, w)
+}
+
 // Registry returns the kinds that are served now.
 func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }
 
 // begin creates the initial objects that the store lacks, and completes what another cluster had begun over the same
 // objects, such as the deletion of a namespace.
 func (c *Cluster) begin() error {
+	if err := c.admit(c.builtin.acting); err != nil {
+		return err
+	}
 	revision := c.Store.Revision() // greater than FirstRevision if the store had content
 	if err := c.fill(); err != nil {
 		return fmt.Errorf("filling the store: %w", err)
 	}
-	c.registry.inherit(nil)
 	if err := c.registry.refresh(); err != nil {
 		return err
 	}
@@ -324,23 +345,25 @@ func (c *Cluster) begin() error {
 // the store at the start; a new store is at store.FirstRevision.
 func (c *Cluster) control(revision int64) error {
 	if revision == store.FirstRevision {
-		return c.controllers.Begin(context.Background())
+		return c.controllers.Begin(context.Background(), c.own)
 	}
 	if err := c.Aggregate.Refresh(); err != nil {
 		return err
 	}
 	// The previous server may have stopped before its controllers had finished.
-	return c.controllers.Resume(context.Background(), c.Store.Revision())
+	return c.controllers.Resume(context.Background(), c.own, c.Store.Revision())
 }
 
 // continueFrom continues in a fork where its origin was when the store was forked.
 func (c *Cluster) continueFrom(origin *Cluster) error {
+	if err := c.admit(c.builtin.acting); err != nil {
+		return err
+	}
 	revision := c.Store.Revision()
-	c.registry.inheritFrom(origin.Registry(), revision)
 	if err := c.registry.refresh(); err != nil {
 		return err
 	}
-	if err := c.chain.inherit(origin.chain.Load()); err != nil {
+	if err := c.chain.refresh(); err != nil {
 		return err
 	}
 	if err := c.Aggregate.Refresh(); err != nil {
@@ -348,7 +371,7 @@ func (c *Cluster) continueFrom(origin *Cluster) error {
 	}
 	c.trust.changed()
 	c.controllers.Inherit(origin.controllers, revision)
-	return c.controllers.Resume(context.Background(), revision)
+	return c.controllers.Resume(context.Background(), c.own, revision)
 }
 
 // Now returns the time of the cluster's clock.

@@ -10,10 +10,14 @@
 //   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go gives the
 //     code of built-in kinds access to the cluster (builtin.Cluster), plugins.go the admission plugins
 //     (plugins.Cluster).
+//   - aroundcommit.go has what the pipeline calls around a commit (write.Server): before it the quotas, and after it what
+//     follows, above all the controllers (package controller).
+//
+// Writes call the controllers, and the controllers write. So neither holds the other: the loopback, which is made after
+// both, is an argument of each write, and hands itself to the controllers after a commit.
 //
 // registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the chain of
-// admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go has what follows
-// a commit, above all the controllers (package controller). access.go authorizes requests, compaction.go makes old lists
+// admission up to date with policies and webhooks. hooks.go has the clients of webhooks. access.go authorizes requests, compaction.go makes old lists
 // expire, and reads.go has functions that are called before a read.
 //
 // # Writes of the server itself

@@ -10,17 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
+	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// loopback reads and writes as the server itself, and carries out the writes of the controllers.
+// loopback reads and writes as the server itself, and carries out the writes of the controllers. The pipeline calls it
+// around the commits of all writes (aroundcommit.go).
 type loopback struct {
 	state
 	pipeline *write.Pipeline
@@ -31,6 +35,13 @@ type loopback struct {
 	rules     *authorization.Rules
 	network   builtin.Network
 	services  Services // nil: none
+
+	chain         *admissionChain
+	flows         *flowcontrol.Schemas
+	aggregate     *aggregation.Registry
+	controllers   *controller.Controllers
+	quotas        *quota.Quotas
+	chargesQuotas bool // the plugin ResourceQuota is on
 }
 
 // made returns an Object that calls obj in each attempt. The pipeline may alter what obj returns.
@@ -69,14 +80,14 @@ func written(res *resource.Resource) *resource.Version { return controller.APISe
 
 // run carries out a write of the server itself.
 func (l *loopback) run(ctx context.Context, verb string, w write.Request) error {
-	_, err := l.runAs(ctx, controller.APIServer, verb, w)
+	_, err := l.WriteAs(ctx, controller.APIServer, verb, w)
 	return err
 }
 
-// runAs carries out a write of a controller.
-func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
+// WriteAs implements controller.Writer.
+func (l *loopback) WriteAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
 	return l.log.write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
-		return l.pipeline.Run(l.inform(ctx, w), w)
+		return l.pipeline.Run(l.inform(ctx, w), l, w)
 	})
 }
 
@@ -84,7 +95,7 @@ func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb strin
 // obj is the object after the update.
 func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
 	ctx, report := l.log.stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
-	update, err := l.pipeline.Stage(l.inform(ctx, w), w)
+	update, err := l.pipeline.Stage(l.inform(ctx, w), l, w)
 	if err != nil || update == nil {
 		return nil, err
 	}
@@ -97,16 +108,6 @@ func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Re
 		})
 	}
 	return update, nil
-}
-
-// stageQuota implements quota.Charger.Stage.
-func (l *loopback) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
-	by := controller.APIServer
-	if release {
-		by = controller.QuotaController
-	}
-	w.Manager = by.Manager()
-	return l.stage(ctx, by, w, rq)
 }
 
 // inform adds to the context of a write what strategies of built-in kinds read from it, as a request has it.

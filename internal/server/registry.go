@@ -14,8 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// registry has the kinds that a server serves: the built-in ones and those of the definitions in the store. Set all
-// fields except current, and call inherit and refresh before other methods.
+// registry has the kinds that a server serves: the built-in ones and those of the definitions in the store.
 type registry struct {
 	store       *store.Store
 	builtin     []*resource.Resource // in the order of discovery
@@ -24,6 +23,13 @@ type registry struct {
 	memory      *resource.Memory
 
 	current atomic.Pointer[resource.Registry]
+}
+
+// newRegistry returns a registry that serves the given kinds until it is refreshed.
+func newRegistry(s *store.Store, kinds builtinKinds, outside crd.Outside, memory *resource.Memory, served *resource.Registry) *registry {
+	c := &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: memory}
+	c.current.Store(served)
+	return c
 }
 
 // Load returns the kinds that are served now.
@@ -35,15 +41,11 @@ func (c *registry) fresh() (*resource.Registry, error) {
 	return c.Load(), err
 }
 
-// inherit sets definitions that another registry has compiled.
-func (c *registry) inherit(definitions []*resource.Definition) {
-	c.current.Store(resource.NewRegistry(0, c.builtin, definitions))
-}
-
-// inheritFrom sets the definitions that the origin of a fork has compiled. revision is that of the fork.
-func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
+// forFork returns the kinds that a fork at a revision begins with: those that the origin serves.
+func (c *registry) forFork(revision int64) *resource.Registry {
 	// A compiled definition is valid for the same record of the fork, even if the origin is at another revision. One
 	// with a conversion webhook is compiled again; only Since is taken over.
+	origin := c.Load()
 	shared, stale := origin.Definitions("*"), origin.Revision > revision
 	for i, d := range shared {
 		if d.Resource != nil && d.Resource.ConvertedByWebhook {
@@ -53,10 +55,9 @@ func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
 		}
 	}
 	if stale {
-		c.inherit(shared)
-	} else {
-		c.current.Store(origin)
+		return resource.NewRegistry(0, c.builtin, shared)
 	}
+	return origin
 }
 
 // refresh brings the registry up to date with the definitions in the store. If several goroutines call it, the newest

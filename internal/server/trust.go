@@ -45,6 +45,6 @@ func (c *Cluster) TrustsFiles() bool { return c.trust.configured != nil }
 // the files. Here PublishTrust is called before each request, so that nothing runs in the background.
 func (c *Cluster) PublishTrust() {
 	if c.trust.changed() {
-		c.controllers.Resync(context.Background(), controller.AuthenticationTrust)
+		c.controllers.Resync(context.Background(), c.own, controller.AuthenticationTrust)
 	}
 }

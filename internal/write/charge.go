@@ -13,14 +13,6 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Quota limits what the objects of a namespace use (package quota). The pipeline calls it at two stages:
-// charge, before the commit, and commitCharged, which commits the write together with what it changes in
-// quotas.
-type Quota interface {
-	// Charge evaluates a write by the quotas of its namespace, and returns the changes of the quotas.
-	Charge(ctx context.Context, u Use) (Charge, error)
-}
-
 // Use is a write that may change how much of its quotas a namespace uses.
 type Use struct {
 	Resource  *resource.Resource
@@ -34,8 +26,8 @@ type Use struct {
 	New runtime.Object
 }
 
-// Charge has the changes of quotas by a write. They commit together with the write, so that a write that fails later
-// changes none.
+// Charge has the changes of quotas by a write (package quota). They commit together with the write, so that a write that
+// fails later changes none. The zero value changes none.
 type Charge struct {
 	// Before are the updates that charge quotas before the write, and After those that release what the
 	// write no longer uses.
@@ -60,7 +52,7 @@ func (u use) creates() bool { return u.former.Revision == 0 }
 // charge evaluates the new state of an object by the quotas of the namespace. It is the last stage before the commit, as
 // ResourceQuota is the last of upstream's admission plugins.
 func (a attempt) charge(u use) (Charge, error) {
-	if a.p.quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
+	if a.request.Namespace == "" || a.projection != nil || a.execution.stage != nil {
 		return Charge{}, nil
 	}
 	if a.request.MeasuresQuotaLater || a.request.isDryRun() && !u.creates() && u.current == nil {
@@ -74,7 +66,7 @@ func (a attempt) charge(u use) (Charge, error) {
 		use.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Update, u.obj, u.current) }
 	}
 	for range maxAttempts {
-		c, err := a.p.quota.Charge(a.ctx, use)
+		c, err := a.execution.server.Charge(a.ctx, use)
 		if err != nil {
 			a.observe.Denied("ResourceQuota", err)
 		}
@@ -128,8 +120,8 @@ func (c Charge) isOutdated(err error) bool {
 
 // Stage carries out an update without its commit. It returns the update of the store, for another write to commit
 // together with its own; nil if nothing changes. The request must have a Revision.
-func (p *Pipeline) Stage(ctx context.Context, r Request) (*store.Update, error) {
+func (p *Pipeline) Stage(ctx context.Context, s Server, r Request) (*store.Update, error) {
 	var staged *store.Update
-	_, err := p.run(ctx, r, func(u store.Update) { staged = &u })
+	_, err := p.execute(ctx, &execution{request: r, server: s, stage: func(u store.Update) { staged = &u }})
 	return staged, err
 }

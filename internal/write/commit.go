@@ -133,9 +133,9 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		a.remember(committed, obj, encoded.Stored)
 		a.committed(charged.noted(Commit{Name: a.request.Name, Record: committed, Previous: record}))
 	}
-	if a.stage != nil {
+	if stage := a.execution.stage; stage != nil {
 		w := a.toStore(text, encoded.Filled, nil)
-		a.stage(store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done})
+		stage(store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done})
 		return record, nil
 	}
 	var committed store.Record
@@ -289,11 +289,9 @@ func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (R
 	return a.result(record, obj)
 }
 
-// committed calls the function of Follow, with a context that the client does not cancel. The client does not get the
+// committed reports a commit to the server, with a context that the client does not cancel. The client does not get the
 // warnings of further writes.
 func (a attempt) committed(c Commit) {
 	c.Resource, c.Namespace = a.version.Resource, a.request.Namespace
-	if a.p.follow != nil {
-		a.p.follow(detach(a.ctx), c)
-	}
+	a.execution.server.Committed(detach(a.ctx), c)
 }

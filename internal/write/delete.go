@@ -24,7 +24,7 @@ func (a attempt) remove() (Result, error) {
 	}
 	record, current, err := a.loadOrNotFound()
 	if a.endedElsewhere(current.Object, err) {
-		return *a.marked, nil
+		return a.execution.marked, nil
 	}
 	if err != nil {
 		return Result{}, view.Corrupt(a.version, a.request.Namespace, a.request.Name, err)
@@ -104,10 +104,10 @@ func (a attempt) remove() (Result, error) {
 	if require, err = a.admitDelete(obj); err != nil {
 		return Result{}, err
 	}
-	if *a.marked, err = a.result(marked, obj); err != nil {
+	if a.execution.marked, err = a.result(marked, obj); err != nil {
 		return Result{}, err
 	}
-	a.marked.Deleted = true
+	a.execution.marked.Deleted = true
 	return a.removeNow(marked, obj.DeepCopyObject(), require) // obj is shared by now
 }
 
@@ -130,13 +130,14 @@ func requireUID(options *metav1.DeleteOptions, current runtime.Object) error {
 // such as a kubelet, has removed the object since then. The delete then succeeds, as upstream. A new object with the
 // name stays.
 func (a attempt) endedElsewhere(current runtime.Object, err error) bool {
-	if a.marked == nil || a.marked.Object == nil {
+	marked := a.execution.marked.Object
+	if marked == nil {
 		return false
 	}
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}
-	before, wasErr := meta.Accessor(a.marked.Object)
+	before, wasErr := meta.Accessor(marked)
 	after, isErr := meta.Accessor(current)
 	return wasErr == nil && isErr == nil && before.GetUID() != after.GetUID()
 }

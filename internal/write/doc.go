@@ -12,14 +12,15 @@
 //
 // A create can be read in this order:
 //
-//   - retry.go has Run, which makes attempts until one is not overtaken by another write.
+//   - retry.go has Run, which makes attempts until one is not overtaken by another write. The server is an argument: the
+//     pipeline calls it for quotas, and after the commit.
 //   - pipeline.go has an attempt: run decodes the object of the request (object.go), createNew (create.go) retries
 //     generated names, and create has the stages from top to bottom. update follows it.
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, allocate.go, prepare.go (the kind's strategy, which also
 //     validates).
 //   - commit.go charges the quotas (charge.go), encodes the object, writes it to the store, and
-//     calls Committed for what follows.
+//     calls Server.Committed for what follows.
 //
 // An update adds load.go, and update.go, patch.go or apply.go for the wanted object. delete.go has the stages of a
 // delete. strictdecoding.go implements fieldValidation, which concerns unknown and duplicate fields only.

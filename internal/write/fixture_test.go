@@ -84,7 +84,6 @@ func newBench(t *testing.T) *bench {
 		Now:      func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
 		Registry: b.registry, Chain: b.chain, Cluster: b,
 	}
-	b.Follow(b.committed)
 	b.put(b.Namespaces.Key("", "default"), `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"},"status":{"phase":"Active"}}`)
 	b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
 	return b
@@ -165,8 +164,16 @@ func (p plugin) Validate(_ context.Context, w *admission.Write) error {
 	return p.validate(w)
 }
 
-// committed is what follows a commit.
-func (b *bench) committed(_ context.Context, c write.Commit) {
+// Run carries out a write for the bench.
+func (b *bench) Run(ctx context.Context, r write.Request) (write.Result, error) {
+	return b.Pipeline.Run(ctx, b, r)
+}
+
+// Charge implements write.Server: there are no quotas.
+func (b *bench) Charge(context.Context, write.Use) (write.Charge, error) { return write.Charge{}, nil }
+
+// Committed implements write.Server.
+func (b *bench) Committed(_ context.Context, c write.Commit) {
 	what := "updated"
 	switch {
 	case c.Deleted:

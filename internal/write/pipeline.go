@@ -21,8 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Pipeline carries out writes. It is safe for concurrent use. Its fields must not
-// change once it is in use.
+// Pipeline carries out writes. It is safe for concurrent use. Its fields must not change.
 type Pipeline struct {
 	Store *store.Store
 	// Memory has decoded objects of the store.
@@ -45,27 +44,38 @@ type Pipeline struct {
 	// MayCreate rejects an update or an apply that would create an object if the user may not create it; nil: all users
 	// may.
 	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
-
-	follow func(ctx context.Context, c Commit) // set by Follow; may be nil
-	quota  Quota                               // set by Limit; nil: no quotas
 }
 
-// Follow sets a function that is called after each commit, before the write returns, with a context that the client does
-// not cancel. The function may write. Call Follow before the first write.
-func (p *Pipeline) Follow(committed func(ctx context.Context, c Commit)) { p.follow = committed }
+// Server is what the pipeline calls around the commit of a write. It may write through the same pipeline: so it is an
+// argument of each write, and a pipeline is complete before there is a server.
+type Server interface {
+	// Charge evaluates a write by the quotas of its namespace, and returns the changes of the quotas.
+	Charge(ctx context.Context, u Use) (Charge, error)
+	// Committed is called after each commit, before the write returns, with a context that the client does not cancel.
+	Committed(ctx context.Context, c Commit)
+}
 
-// Limit sets the quotas of namespaces. The quota may write. Call Limit before the first write.
-func (p *Pipeline) Limit(q Quota) { p.quota = q }
+// execution is what the attempts at a write share.
+type execution struct {
+	request Request
+	server  Server
+	// stage receives an update in place of the store; nil: the store commits it.
+	stage func(store.Update)
+	// marked has the object after an attempt has set its deletionTimestamp without a grace period.
+	marked Result
+}
 
 // attempt is one attempt at a write: the request with everything that it depends on. It is passed by value, so a stage
 // cannot change what its caller sees. Two fields are set later: receive takes the name from the object in the body, if
 // the request does not have one, and run copies the options of a delete.
 type attempt struct {
-	p       *Pipeline
-	request *Request
-	ctx     context.Context
-	chain   *restadmission.Chain
-	version *resource.Version
+	p *Pipeline
+	// execution is that of the write; nil: nothing is written, as in Act, Review and Connect.
+	execution *execution
+	request   *Request
+	ctx       context.Context
+	chain     *restadmission.Chain
+	version   *resource.Version
 	// projection shows the object as another kind at the subresource that is written; nil:
 	// the subresource shows the object itself.
 	projection resource.Projection
@@ -81,11 +91,6 @@ type attempt struct {
 	deletion *metav1.DeleteOptions
 	// observe gets the reports of the stages.
 	observe *observe.Write
-	// stage receives an update in place of the store; nil: the store commits it.
-	stage func(store.Update)
-	// marked has the object after an attempt has set its deletionTimestamp without a grace period. The attempts of a
-	// request share it.
-	marked *Result
 }
 
 func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version) attempt {

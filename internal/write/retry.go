@@ -31,7 +31,7 @@ const maxAttempts = 1_000
 var errOvertaken = apierrors.NewTimeoutError(
 	fmt.Sprintf("request did not complete within requested timeout - another write came first in each of %d attempts", maxAttempts), 0)
 
-// Run carries out a write. It tries again if another write came first:
+// Run carries out a write for a server. It tries again if another write came first:
 //
 //   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an
 //     update that may create, can become a create and an update again.
@@ -42,17 +42,20 @@ var errOvertaken = apierrors.NewTimeoutError(
 //
 // In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
 // maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
-func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) { return p.run(ctx, r, nil) }
+func (p *Pipeline) Run(ctx context.Context, s Server, r Request) (Result, error) {
+	return p.execute(ctx, &execution{request: r, server: s})
+}
 
-// run is Run. If stage is not nil, it receives an update in place of the store.
-func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update)) (Result, error) {
+// execute makes attempts at a write, as Run says.
+func (p *Pipeline) execute(ctx context.Context, e *execution) (Result, error) {
+	r := &e.request
 	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
-	version, unmanaged, marked := r.Version, false, Result{}
+	version, unmanaged := r.Version, false
 	for range maxAttempts {
-		a := p.attempt(ctx, &r, version)
-		a.unmanaged, a.stage, a.marked = unmanaged, stage, &marked
+		a := p.attempt(ctx, r, version)
+		a.execution, a.unmanaged = e, unmanaged
 		result, err := a.run()
 		var tooLarge *tooLargeError
 		switch {
@@ -102,7 +105,7 @@ func isOutdated(err error) bool {
 }
 
 // renew returns the version of a request in the newest registry.
-func (p *Pipeline) renew(former *resource.Version, r Request) (*resource.Version, error) {
+func (p *Pipeline) renew(former *resource.Version, r *Request) (*resource.Version, error) {
 	registry, err := p.Registry()
 	if err != nil {
 		return nil, err

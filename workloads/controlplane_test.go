@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
@@ -122,6 +124,64 @@ func TestMirrorPodsComeBack(t *testing.T) {
 			w.Error("there is a mirror Pod without its Node")
 		}
 	}, workloads.Nodes(1), workloads.ControlPlane())
+}
+
+// TestStaticPodsGoOnBehindAnotherMirrorPod proves that a node still notices what happens in the containers of a static Pod
+// when their first mirror Pod is deleted: one that ends starts again after the back-off that it had, and programs look into its files.
+func TestStaticPodsGoOnBehindAnotherMirrorPod(t *testing.T) {
+	const life = 90 * time.Second // of each start of etcd
+	inBubble(t, func(w world) {
+		w.pass(time.Minute)
+		pods := w.client.CoreV1().Pods("kube-system")
+		etcd := func() corev1.ContainerStatus {
+			w.Helper()
+			pod, err := pods.Get(w.Context(), "etcd-control-plane", metav1.GetOptions{})
+			if err != nil {
+				w.Fatal(err)
+			}
+			return pod.Status.ContainerStatuses[0]
+		}
+		remove := func(name string) {
+			w.Helper()
+			if err := pods.Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
+				w.Fatal(err)
+			}
+			w.pass(time.Second)
+		}
+		for restarts, backOff := range []time.Duration{0, 10 * time.Second} {
+			remove("etcd-control-plane")
+			ends := etcd().State.Running.StartedAt.Add(life)
+			if backOff > 0 {
+				w.pass(time.Until(ends.Add(backOff - time.Second)))
+				if s := etcd(); s.State.Waiting == nil || s.State.Waiting.Reason != "CrashLoopBackOff" {
+					w.Errorf("in its back-off etcd is %v", s)
+				}
+			}
+			w.pass(time.Until(ends.Add(backOff + 2*time.Second)))
+			if s := etcd(); s.State.Running == nil || int(s.RestartCount) != restarts+1 {
+				w.Errorf("after its back-off of %s etcd is %v, want start %d", backOff, s, restarts+1)
+			}
+		}
+
+		remove("kube-scheduler-control-plane")
+		request := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("kube-system").Name("kube-scheduler-control-plane").SubResource("exec").
+			VersionedParams(&corev1.PodExecOptions{Command: []string{"cat", "/etc/hostname"}, Stdout: true}, scheme.ParameterCodec)
+		executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request.URL())
+		if err != nil {
+			w.Fatal(err)
+		}
+		var out strings.Builder
+		if err := executor.StreamWithContext(w.Context(), remotecommand.StreamOptions{Stdout: &out}); err != nil || out.String() != "control-plane\n" {
+			w.Errorf("the name of its host is %q, %v", &out, err)
+		}
+	}, workloads.Nodes(1), workloads.ControlPlane(), workloads.Image("registry.k8s.io/etcd", func(ctx context.Context, _ *workloads.Container) error {
+		select {
+		case <-time.After(life):
+			return workloads.Exit(1)
+		case <-ctx.Done():
+			return nil
+		}
+	}))
 }
 
 // TestControlPlaneGoesOn proves that what lives in the cluster next takes over the control plane, and does not install it again.

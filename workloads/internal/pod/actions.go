@@ -418,7 +418,6 @@ func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 	if spec.Stdin {
 		c.served.Stdin = stdio.NewInput()
 	}
-	uid := p.api.UID
 	kernelName, _ := p.kernelName() // the sandbox has it
 	command := spec.Command
 	if !p.node.config.Programs.HasFunction(spec) {
@@ -428,8 +427,8 @@ func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: kernelName, IP: p.ip(), Host: p.host(),
-		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.config.Enqueue(uid) },
-		Look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
+		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.config.Enqueue(p.uid) },
+		Look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, p.uid, spec.Name) },
 	})
 	for _, statuses := range [][]corev1.ContainerStatus{p.report.status.ContainerStatuses, p.report.status.InitContainerStatuses} {
 		// A status that a test has written by hand may say nothing about it.
@@ -530,7 +529,7 @@ func (p *Pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time
 	if c == nil || c.running() {
 		return nil
 	}
-	key := string(p.api.UID) + "/" + spec.Name + "/" + spec.Image
+	key := string(p.uid) + "/" + spec.Name + "/" + spec.Image
 	if !p.node.backOff.IsInBackOffSince(key, c.exit.At) {
 		p.node.backOff.Next(key, c.exit.At)
 		return nil

@@ -35,7 +35,7 @@ func (p *Pod) admit(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	if p.adopt(ctx) {
-		p.node.config.Enqueue(p.api.UID) // all are taken over before one of them is resized
+		p.node.config.Enqueue(p.uid) // all are taken over before one of them is resized
 		return false
 	}
 	node := p.node.config.Object()
@@ -158,7 +158,7 @@ func (p *Pod) adopt(ctx context.Context) bool {
 		p.volumes.MarkMounted() // the next start of a container mounts the others
 	}
 	for _, ip := range p.ips {
-		p.node.taken[ip] = p.api.UID
+		p.node.taken[ip] = p.uid
 	}
 	return true
 }

@@ -52,7 +52,7 @@ func (p *Pod) startHook(ctx context.Context, c *container, handler *corev1.Lifec
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hook{cancel: cancel}
-	api, uid, id := p.api, p.api.UID, kubecontainer.ContainerID{Type: "containerd", ID: c.id}
+	api, id := p.api, kubecontainer.ContainerID{Type: "containerd", ID: c.id}
 	runner := lifecycle.NewHandlerRunner(p.hookClient(ctx), commands{c}, addresses(p.ips), hookEvents{ctx, p.node.config.Events})
 	p.node.config.Go(func() {
 		defer cancel()
@@ -65,7 +65,7 @@ func (p *Pod) startHook(ctx context.Context, c *container, handler *corev1.Lifec
 		h.mu.Lock()
 		h.done, h.message, h.err = true, message, err
 		h.mu.Unlock()
-		p.node.config.Enqueue(uid)
+		p.node.config.Enqueue(p.uid)
 	})
 	return h
 }

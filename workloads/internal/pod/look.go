@@ -62,7 +62,7 @@ func (n *Node) lookInto(ctx context.Context, uid types.UID, container string) (*
 
 // answer answers the looks into the containers of the pod.
 func (p *Pod) answer(ctx context.Context, now time.Time) {
-	for _, l := range p.node.looks.take(p.api.UID) {
+	for _, l := range p.node.looks.take(p.uid) {
 		root, err := p.rootSeen(ctx, l.container, now)
 		l.answer <- seenFiles{root, err}
 	}

@@ -62,7 +62,7 @@ type Node struct {
 	// View shows the pods to the API of the kubelet.
 	View   *View
 	config Config
-	pods   map[types.UID]*Pod
+	pods   map[types.UID]*Pod // by their uids for the node
 	static static
 	looks  looks
 
@@ -80,10 +80,16 @@ func NewNode(config Config) *Node {
 	}
 }
 
-// Pod returns a pod to sync, with its newest version; nil: there is nothing to do. latest is a new version of the
-// object; nil: there is none. gone: the object is deleted.
+// Pod returns a pod to sync, with its newest version; nil: there is nothing to do. uid is that of the pod for the node,
+// or of its object. latest is a new version of the object; nil: there is none. gone: the object is deleted.
 func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
 	p := n.pods[uid]
+	if p == nil {
+		p = n.static.mirrored[uid]
+	}
+	if p != nil && latest != nil && latest.UID != p.api.UID {
+		latest, gone = nil, false // a former mirror pod
+	}
 	if p == nil {
 		if latest == nil || gone || n.static.outlived(latest) {
 			return nil
@@ -130,19 +136,20 @@ func (n *Node) forget(p *Pod) {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	delete(n.pods, p.api.UID)
+	delete(n.pods, p.uid)
+	delete(n.static.mirrored, p.api.UID)
 	n.View.hide(p.api)
-	n.View.forgetProbes(p.api.UID)
-	n.config.Volumes.Sources.Forget(p.api.UID)
-	n.looks.take(p.api.UID)
+	n.View.forgetProbes(p.uid)
+	n.config.Volumes.Sources.Forget(p.uid)
+	n.looks.take(p.uid)
 }
 
 // others returns the pods whose resources count when another pod is admitted. A running pod that is not admitted yet is
 // being taken over.
 func (n *Node) others(than *corev1.Pod) []*corev1.Pod {
 	var others []*corev1.Pod
-	for uid, p := range n.pods {
-		if uid != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.termination.completed {
+	for _, p := range n.pods {
+		if p.api.UID != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.termination.completed {
 			others = append(others, p.api)
 		}
 	}

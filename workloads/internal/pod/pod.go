@@ -33,6 +33,7 @@ const restorePeriod = 10 * time.Second
 // Pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
 type Pod struct {
 	node *Node
+	uid  types.UID   // for the node; a static pod keeps that of its first mirror pod, as it has one of its own on a real node
 	api  *corev1.Pod // the newest version, with the resources that the node has allocated; read-only
 	gone bool        // the object is deleted
 
@@ -112,7 +113,7 @@ type ending struct {
 
 func newPod(n *Node, api *corev1.Pod) *Pod {
 	return &Pod{
-		node: n, api: api, resize: resize{wanted: api}, report: report{status: *api.Status.DeepCopy()}, runs: map[string][]*container{},
+		node: n, uid: api.UID, api: api, resize: resize{wanted: api}, report: report{status: *api.Status.DeepCopy()}, runs: map[string][]*container{},
 		starts: starts{
 			plans: map[string]cri.Plan{}, configurations: map[string]configuration{}, reasons: map[string]reason{}, pulls: map[string]*timing.Retry{},
 			dirty: true,
@@ -361,7 +362,7 @@ func (p *Pod) end(ctx context.Context, now time.Time) bool {
 		return p.stopped(now)
 	}
 	p.termination.completed = true
-	p.node.View.forgetProbes(p.api.UID)
+	p.node.View.forgetProbes(p.uid)
 	p.starts.again, p.starts.dirty = time.Time{}, true // no back-off delays the end
 	p.checkDeadline(ctx, now, 2)                       // for the status without containers, and for the last one
 	if p.termination.eviction.reason != nil {
@@ -580,6 +581,5 @@ func (p *Pod) schedule(now time.Time) {
 	if p.termination.finished || next.IsZero() {
 		return
 	}
-	uid := p.api.UID
-	p.timer = time.AfterFunc(next.Sub(now), func() { p.node.config.Enqueue(uid) })
+	p.timer = time.AfterFunc(next.Sub(now), func() { p.node.config.Enqueue(p.uid) })
 }

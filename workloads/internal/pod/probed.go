@@ -3,7 +3,6 @@ package pod
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -30,18 +29,18 @@ func (p *Pod) countProbe(r *prober, change func(*probed)) {
 	if p.termination.completed {
 		return // the probes have ended, and their counts are dropped
 	}
-	p.node.View.countProbe(r, p.api, change)
+	probe := kubelet.Probe{Kind: r.kind.String(), Container: r.name, Pod: p.api.Name, Namespace: p.api.Namespace, UID: string(p.uid)}
+	p.node.View.countProbe(r, p.uid, probe, change)
 }
 
-func (v *View) countProbe(r *prober, pod *corev1.Pod, change func(*probed)) {
+func (v *View) countProbe(r *prober, uid types.UID, probe kubelet.Probe, change func(*probed)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	ofPod := v.probes[pod.UID]
+	ofPod := v.probes[uid]
 	if ofPod == nil {
 		ofPod = map[kubelet.Probe]*probed{}
-		v.probes[pod.UID] = ofPod
+		v.probes[uid] = ofPod
 	}
-	probe := kubelet.Probe{Kind: r.kind.String(), Container: r.name, Pod: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}
 	d := ofPod[probe]
 	if d == nil {
 		d = &probed{runs: kubelet.Probes{Passed: kubelet.NewProbeDurations()}, period: r.period()}

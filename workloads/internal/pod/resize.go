@@ -198,7 +198,7 @@ func (n *Node) retryResizes() {
 	})
 	for _, p := range deferred {
 		p.resize.retryAt = time.Time{}
-		n.config.Enqueue(p.api.UID)
+		n.config.Enqueue(p.uid)
 	}
 }
 

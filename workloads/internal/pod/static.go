@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
@@ -26,8 +27,10 @@ type static struct {
 	specs   map[string]*corev1.Pod // the mirror pods as they are created
 	pods    map[string]*Pod
 	missing map[string]bool // mirror pods that have to be created
-	retryAt time.Time
-	timer   *time.Timer
+	// mirrored has the static pods by the uids of their mirror pods, except the first ones.
+	mirrored map[types.UID]*Pod
+	retryAt  time.Time
+	timer    *time.Timer
 }
 
 // seenFormat is the format of the time at which a kubelet has first seen a static pod.
@@ -35,7 +38,7 @@ const seenFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // newStatic returns the static pods of the files of a kubelet.
 func newStatic(node string, files []*corev1.Pod, now time.Time) static {
-	s := static{specs: map[string]*corev1.Pod{}, pods: map[string]*Pod{}, missing: map[string]bool{}}
+	s := static{specs: map[string]*corev1.Pod{}, pods: map[string]*Pod{}, missing: map[string]bool{}, mirrored: map[types.UID]*Pod{}}
 	for _, file := range files {
 		data, _ := json.Marshal(file) // of a type of the API, which does not fail
 		hash := seeded.Digest("static", node, string(data))[:32]
@@ -139,17 +142,12 @@ func (p *Pod) unmirror(ctx context.Context, now time.Time) {
 
 // mirror gives a static pod another mirror pod. Its containers go on.
 func (p *Pod) mirror(api *corev1.Pod) {
-	n, before := p.node, p.api.UID
-	if api.UID == before {
+	if api.UID == p.api.UID {
 		return
 	}
-	delete(n.pods, before)
-	n.pods[api.UID] = p
-	for _, ip := range p.ips {
-		n.taken[ip] = api.UID
-	}
-	n.config.Volumes.Sources.Rename(before, api.UID)
+	delete(p.node.static.mirrored, p.api.UID)
+	p.node.static.mirrored[api.UID] = p
 	p.take(api)
 	p.gone, p.report.unwritten, p.starts.dirty = false, true, true
-	n.config.Enqueue(api.UID)
+	p.node.config.Enqueue(p.uid)
 }

@@ -52,7 +52,7 @@ func (n *Node) allocate(p *Pod) string {
 		n.addresses.last = n.addresses.last%(size-2) + 1
 		ip := add(n.addresses.prefix.Addr(), n.addresses.last).String()
 		if _, taken := n.taken[ip]; !taken {
-			n.taken[ip] = p.api.UID
+			n.taken[ip] = p.uid
 			return ip
 		}
 	}
@@ -63,7 +63,7 @@ func (n *Node) allocate(p *Pod) string {
 // release gives the addresses of a pod back. Its status keeps them.
 func (n *Node) release(p *Pod) {
 	for _, ip := range p.ips {
-		if n.taken[ip] == p.api.UID {
+		if n.taken[ip] == p.uid {
 			delete(n.taken, ip)
 		}
 	}

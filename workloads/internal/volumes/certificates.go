@@ -131,13 +131,13 @@ type keyPair struct {
 
 // makeKey begins to make a private key. The pod is synced again when it is done.
 func (p *Pod) makeKey(keyType string) *keyPair {
-	made, uid := &keyPair{}, p.api.UID
+	made := &keyPair{}
 	p.node.config.Go(func() {
 		key, proof, err := newKey(keyType)
 		made.mu.Lock()
 		made.done, made.key, made.proof, made.err = true, key, proof, err
 		made.mu.Unlock()
-		p.node.config.Enqueue(uid)
+		p.node.config.Enqueue(p.uid)
 	})
 	return made
 }

@@ -15,6 +15,7 @@ import (
 // containers use concurrently.
 type Pod struct {
 	node *Node
+	uid  types.UID   // for the node
 	api  *corev1.Pod // read-only
 
 	mounted  bool
@@ -39,7 +40,7 @@ type Pod struct {
 // NewPod returns the volumes of a pod. None is mounted.
 func (n *Node) NewPod(api *corev1.Pod) *Pod {
 	return &Pod{
-		node: n, api: api, volumes: map[string]*files.Tree{}, payloads: map[string]payload{},
+		node: n, uid: api.UID, api: api, volumes: map[string]*files.Tree{}, payloads: map[string]payload{},
 		bound: map[string]*corev1.PersistentVolume{}, attachments: map[types.UID]*timing.Retry{},
 		tokens: map[string]token{}, certificates: map[certificateSource]*certificate{},
 	}

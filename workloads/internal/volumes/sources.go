@@ -79,13 +79,3 @@ func (s *Sources) Forget(uid types.UID) {
 	defer s.mu.Unlock()
 	delete(s.pods, uid)
 }
-
-// Rename moves the sources of a pod to its replacement.
-func (s *Sources) Rename(before, after types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if from, ok := s.pods[before]; ok {
-		s.pods[after] = from
-		delete(s.pods, before)
-	}
-}

@@ -86,10 +86,9 @@ func (p *Pod) Measure(spec *corev1.Container, own *files.Tree) error {
 
 // exceed returns a function that makes the node measure the pod.
 func (p *Pod) exceed() func() {
-	uid := p.api.UID
 	return func() {
 		p.storage.exceeded.Store(true)
-		p.node.config.Enqueue(uid)
+		p.node.config.Enqueue(p.uid)
 	}
 }
 

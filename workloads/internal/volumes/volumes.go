@@ -72,7 +72,7 @@ func (p *Pod) Mount(ctx context.Context, contents bool, now time.Time) bool {
 // followSources makes changes of the sources update the volumes.
 func (p *Pod) followSources() {
 	if keys := sources(p.api); len(keys) > 0 {
-		p.node.Sources.follow(p.api.UID, p.api.Namespace, keys)
+		p.node.Sources.follow(p.uid, p.api.Namespace, keys)
 	}
 }
 

@@ -63,14 +63,14 @@ func (p *Pod) admit(ctx context.Context, now time.Time) bool {
 
 // rejection returns the reason why the node does not admit the pod; nil: it does.
 func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Node) *reason {
+	if forbidden := forbiddenSysctl(ctx, pod); forbidden != nil {
+		return forbidden
+	}
 	if os, ok := pod.Labels[corev1.LabelOSStable]; ok && os != object.Labels[corev1.LabelOSStable] {
 		return &reason{"PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
 	}
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != object.Status.NodeInfo.OperatingSystem {
 		return &reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"}
-	}
-	if forbidden := forbiddenSysctl(ctx, pod); forbidden != nil {
-		return forbidden
 	}
 	info := framework.NewNodeInfo(n.others(pod)...)
 	info.SetNode(object)

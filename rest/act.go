@@ -21,10 +21,9 @@ func act(r *request) error {
 		return err
 	}
 	action := r.action()
-	result, err := computeIf(r, r.hasLargeBody() || r.callsHooks(), func() (runtime.Object, error) {
-		return r.cluster.Writes.Act(r.ctx, r.write(nil, write.Options{
-			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
-		}), action, sent)
+	w := r.write(nil, write.Options{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation})
+	result, err := inTime(r, w, func(r *request, w *write.Request) (runtime.Object, error) {
+		return r.cluster.Writes.Act(r.ctx, w, action, sent)
 	})
 	if err != nil {
 		return err

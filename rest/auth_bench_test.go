@@ -77,11 +77,11 @@ func BenchmarkAuth(b *testing.B) {
 	passed := 0
 	answer := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed++ })
 	before := []filter{giveContext(nil), parsePath}
-	with := behind(append(slices.Clip(before), authenticate(s.cluster.Users), impersonate(s.cluster.Access), s.authorize), answer)
+	with := behind(append(slices.Clip(before), authenticate(s.shared.cluster.Users), impersonate(s.shared.cluster.Access), s.shared.authorize), answer)
 	without := behind(before, answer)
 	for _, user := range []struct{ name, token, as string }{
 		{"administrator", "secret", ""},
-		{"user with ten roles", s.cluster.Users.TokenFor("jane", "dev"), ""},
+		{"user with ten roles", s.shared.cluster.Users.TokenFor("jane", "dev"), ""},
 		{"service account with ten roles", issued, ""},
 		{"administrator as a user with ten roles", "secret", "jane"},
 	} {

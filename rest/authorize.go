@@ -11,7 +11,7 @@ import (
 )
 
 // authorize refuses what the user of a request may not do.
-func (h *Handler) authorize(next http.Handler) http.Handler {
+func (h *handler) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx := req.Context()
 		observed := observe.From(ctx)

@@ -3,7 +3,7 @@ package rest
 import "net/http"
 
 // publishClientCAs republishes the client CAs when their files have changed, before a request is served.
-func (h *Handler) publishClientCAs(next http.Handler) http.Handler {
+func (h *handler) publishClientCAs(next http.Handler) http.Handler {
 	if !h.cluster.TrustsFiles() {
 		return next
 	}

@@ -107,12 +107,13 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 	panic(c.panicked)
 }
 
-// computeIf is compute for what may take long, and calls f otherwise.
-func computeIf[T any](r *request, mayTakeLong bool, f func() (T, error)) (T, error) {
-	if mayTakeLong {
-		return compute(r, f)
+// inTime calls f with a write, and returns what it returns, or an error if the request or the server ends first: a write
+// that may take long is computed on a goroutine of its own.
+func inTime[T any](r *request, w *write.Request, f func(*request, *write.Request) (T, error)) (T, error) {
+	if r.mayTakeLong(w) {
+		return compute(r, func() (T, error) { return f(r, w) })
 	}
-	return f()
+	return f(r, w)
 }
 
 // leave reports whether a computation has not ended although its request is about to be answered. It then
@@ -178,13 +179,11 @@ func (running *computations) wait(longest time.Duration) []*computation {
 	return slices.SortedFunc(maps.Keys(running.late), func(a, b *computation) int { return a.began.Compare(b.began) })
 }
 
-// Drain waits for computations of requests that were answered before these ended, because the time of the
-// request was over or the server was closed. It waits for the time longest at most, and then returns an error
-// that names the computations that still run. These no longer change anything. Call Drain after the cluster
-// is closed.
-func (h *Handler) Drain(longest time.Duration) error {
+// drain waits until no computation is late, for the given time at most. It returns an error that names those that still
+// run.
+func (running *computations) drain(longest time.Duration) error {
 	var errs []error
-	for _, c := range h.computations.wait(longest) {
+	for _, c := range running.wait(longest) {
 		errs = append(errs, fmt.Errorf("%s still computes, since %s; nothing can interrupt it, and its result is dropped", c.request, time.Since(c.began).Round(time.Millisecond)))
 	}
 	return errors.Join(errs...)
@@ -235,7 +234,7 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 		return true
 	}
 	switch change := w.Change.(type) {
-	case write.Create:
+	case write.Create, nil: // nil: an action or a review
 		return false
 	case write.Delete:
 		if r.cluster.CollectsGarbage() {

@@ -32,8 +32,9 @@ func create(r *request) error {
 
 // review answers the review in the body, such as a SubjectAccessReview.
 func (r *request) review(sent *write.Sent, options *metav1.CreateOptions) error {
-	answered, err := computeIf(r, r.hasLargeBody(), func() (runtime.Object, error) {
-		return r.cluster.Writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent)
+	w := r.write(nil, write.Options{FieldManager: options.FieldManager})
+	answered, err := inTime(r, w, func(r *request, w *write.Request) (runtime.Object, error) {
+		return r.cluster.Writes.Review(r.ctx, w, sent)
 	})
 	if err != nil {
 		return err

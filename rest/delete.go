@@ -58,7 +58,7 @@ func (d deletes) deleteOne(r *request) error {
 }
 
 // remove returns the write that deletes the object that the path names.
-func (r *request) remove(options *metav1.DeleteOptions) write.Request {
+func (r *request) remove(options *metav1.DeleteOptions) *write.Request {
 	return r.write(write.Delete{Options: options}, write.Options{DryRun: options.DryRun})
 }
 

@@ -48,7 +48,7 @@ func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) err
 }
 
 // mayIgnoreReadErrors returns an error if the user may delete objects, but not objects that cannot be read.
-func (h *Handler) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
+func (h *handler) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
 	by, ok := apirequest.UserFrom(r.ctx)
 	if !ok || by == authentication.Admin {
 		return nil

@@ -23,7 +23,7 @@
 //     for each verb, onehandler.go where it has one handler for all.
 //   - create.go reads the options (query.go) and the body (body.go). write.go makes a write.Request of them and hands it to package
 //     write, whose doc.go says how to read on.
-//   - compute.go runs the pipeline on a goroutine of its own if it may compute for long, so that the request
+//   - compute.go (inTime) runs the pipeline on a goroutine of its own if it may compute for long, so that the request
 //     is answered at its deadline all the same.
 //   - write.go gets the result, and answer.go writes what package view makes of it.
 //

@@ -39,7 +39,7 @@ const (
 const maxExplanationHeader = 64 << 10
 
 // explainWrites explains the writes whose clients request it.
-func (h *Handler) explainWrites(next http.Handler) http.Handler {
+func (h *handler) explainWrites(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if as := req.Header[ExplainHeader]; len(as) > 0 {
 			h.explain(next, w, req, as[0])
@@ -49,7 +49,7 @@ func (h *Handler) explainWrites(next http.Handler) http.Handler {
 	})
 }
 
-func (h *Handler) explain(next http.Handler, w http.ResponseWriter, req *http.Request, as string) {
+func (h *handler) explain(next http.Handler, w http.ResponseWriter, req *http.Request, as string) {
 	if info := infoOf(req); !info.IsResourceRequest || !explainable[info.Verb] {
 		writeError(w, req, apierrors.NewBadRequest(ExplainHeader+": only a create, an update, a patch and a delete of one object are explained"))
 		return
@@ -85,7 +85,7 @@ func (h *Handler) explain(next http.Handler, w http.ResponseWriter, req *http.Re
 var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
 // explanation returns the explanation of a request whose response is complete.
-func (h *Handler) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
+func (h *handler) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
 	q := inspect.ExplainedRequest{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
 	if c.user != nil {
@@ -114,7 +114,7 @@ func (h *Handler) explanation(req *http.Request, code int, header http.Header) i
 // inHeader is an answer that has the explanation in its header.
 type inHeader struct {
 	http.ResponseWriter
-	handler *Handler
+	handler *handler
 	req     *http.Request
 	written bool
 }

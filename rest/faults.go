@@ -28,7 +28,7 @@ import (
 )
 
 // injectFaults applies the faults in force to requests for resources.
-func (h *Handler) injectFaults(next http.Handler) http.Handler {
+func (h *handler) injectFaults(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !h.cluster.Faults.Active() || !infoOf(req).IsResourceRequest {
 			next.ServeHTTP(w, req)
@@ -76,7 +76,7 @@ func (h *Handler) injectFaults(next http.Handler) http.Handler {
 // wait waits until the time is over or the context ends. It ends with the server, too: over
 // HTTP/1, the context of a request whose body has not been read does not end with its
 // connection.
-func (h *Handler) wait(ctx context.Context, d time.Duration) error {
+func (h *handler) wait(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import "cmp"
 //
 // The order of those that can refuse a request is that of a real server: it limits the time before
 // it authenticates the user, so a timeout that cannot be parsed is rejected for any user.
-func (h *Handler) filters(counts *requestCounts) []filter {
+func (h *handler) filters(counts *requestCounts) []filter {
 	return []filter{
 		RecoverPanics,
 		refuseOnceClosed(h.cluster.Closing),

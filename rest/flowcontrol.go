@@ -17,7 +17,7 @@ const defaultSeats = 400 + 200
 
 // matchFlow matches requests with FlowSchemas, as upstream's filter of priority and fairness does. It leaves
 // out long-running requests other than watches.
-func (h *Handler) matchFlow(next http.Handler) http.Handler {
+func (h *handler) matchFlow(next http.Handler) http.Handler {
 	if h.options.FlowControl.Off {
 		return next
 	}
@@ -31,7 +31,7 @@ func (h *Handler) matchFlow(next http.Handler) http.Handler {
 
 // beginFlow begins the execution of a request of a user, and sets the headers that name its FlowSchema and
 // priority level.
-func (h *Handler) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
+func (h *handler) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
 	c, info := contextOf(req), infoOf(req)
 	isWatch := info.Verb == "watch"
 	if h.options.FlowControl.Off || by == nil || isLongRunning(req, info) && !isWatch {
@@ -54,7 +54,7 @@ var (
 )
 
 // flowMetrics are the metrics of FlowSchemas; nil: there are none.
-func (h *Handler) flowMetrics() *flowMetrics {
+func (h *handler) flowMetrics() *flowMetrics {
 	if h.options.FlowControl.Off {
 		return nil
 	}

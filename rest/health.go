@@ -99,7 +99,7 @@ var health = sync.OnceValue(func() *http.ServeMux {
 // A real server allows everybody to read them, by a ClusterRole, unless its configuration names the paths for
 // which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
-func (h *Handler) answerHealth(counts *requestCounts) filter {
+func (h *handler) answerHealth(counts *requestCounts) filter {
 	users := h.cluster.Users
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -17,7 +17,7 @@ import (
 // other paths itself: the version, the index, OpenAPI, discovery and so on.
 type paths struct {
 	resources http.Handler
-	handler   *Handler
+	handler   *handler
 	cluster   *server.Cluster // of the handler
 	openAPI   *openAPI
 	counts    *requestCounts

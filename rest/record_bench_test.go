@@ -23,18 +23,18 @@ func BenchmarkRecord(b *testing.B) {
 	})
 	revision, jane := int64(1), &user.DefaultInfo{Name: "jane"}
 	in := history.New(nil, func() int64 { return revision - 100_000 }) // as the store does
-	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	observed := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		o := observe.From(req.Context())
 		o.User(jane)
 		revision++
 		o.Committed(revision)
 		answer(w, req)
 	})
-	idle := &Handler{cluster: &server.Cluster{Faults: &faultinjection.Engine{}}}
+	idle := &handler{cluster: &server.Cluster{Faults: &faultinjection.Engine{}}}
 	for name, h := range map[string]http.Handler{
-		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(handler))),
+		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(observed))),
 		"idle": giveContext(nil)(parsePath(idle.explainWrites(idle.injectFaults(answer)))),
-		"all":  giveContext(nil)(parsePath(record(in)(idle.explainWrites(idle.injectFaults(handler))))),
+		"all":  giveContext(nil)(parsePath(record(in)(idle.explainWrites(idle.injectFaults(observed))))),
 	} {
 		b.Run(name, func(b *testing.B) {
 			req := httptest.NewRequest(http.MethodPut, "/apis/example.com/v1/namespaces/default/websites/blog?fieldManager=m", nil)

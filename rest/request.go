@@ -22,7 +22,7 @@ type request struct {
 	ctx  context.Context
 	info *apirequest.RequestInfo // what the path names
 
-	handler *Handler
+	handler *handler
 	cluster *server.Cluster // of the handler
 	// registry is what is served, from the start of the request to its end.
 	registry *resource.Registry

@@ -15,7 +15,7 @@ import (
 )
 
 // verbs are the verbs of objects and collections, under the names of upstream's RequestInfo.
-func (h *Handler) verbs() map[string]verb {
+func (h *handler) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
 		"list":             list,
@@ -29,7 +29,7 @@ func (h *Handler) verbs() map[string]verb {
 }
 
 // subresourceVerbs are the verbs of subresources.
-func (h *Handler) subresourceVerbs() map[string]verb {
+func (h *handler) subresourceVerbs() map[string]verb {
 	return map[string]verb{
 		"create": act,
 		"get":    get,
@@ -40,7 +40,7 @@ func (h *Handler) subresourceVerbs() map[string]verb {
 
 // resources serves the paths of resources.
 type resources struct {
-	handler      *Handler
+	handler      *handler
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 	counts       *requestCounts

@@ -53,8 +53,7 @@ func (w watches) watch(r *request) error {
 	if err != nil {
 		return err
 	}
-	var events *view.Events
-	sel, err := view.NewSelector(r.version, options, func(record store.Record) (string, error) { return events.Text(record) })
+	sel, err := view.NewSelector(r.version, options, func(record store.Record) (string, error) { return w.shared.Text(r.version, record) })
 	if err != nil {
 		return err
 	}
@@ -87,19 +86,19 @@ func (w watches) watch(r *request) error {
 		return err
 	}
 	defer end()
-	events = view.NewEvents(shown, w.shared, info, func(v *resource.Version, record store.Record) (runtime.Object, bool, error) {
+	events := view.NewEvents(shown, w.shared, info, func(v *resource.Version, record store.Record) (runtime.Object, bool, error) {
 		decoded, ok, err := r.cluster.Writes.Memory.Cached(v, record)
 		return decoded.Object, ok, err
 	})
-	stream := &watchStream{r: r, position: position, initial: initial, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
+	streamTo := func(out frames) *watchStream {
+		return &watchStream{r: r, position: position, initial: initial, selector: sel, options: options, events: events, out: out, faults: w.faults, observe: observe.From(r.ctx)}
+	}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {
-		return overWebSocket(ctx, r, info, func(ctx context.Context, out frames) {
-			stream.out = out
-			stream.run(ctx, from)
-		})
+		return overWebSocket(ctx, r, info, func(ctx context.Context, out frames) { streamTo(out).run(ctx, from) })
 	}
+	stream := streamTo(framesOf(r.w, r.http, options))
 	stream.run(ctx, from)
 	if stream.dropped {
 		panic(http.ErrAbortHandler)
@@ -109,7 +108,7 @@ func (w watches) watch(r *request) error {
 
 // watchTimeout returns the timeout of a watch without timeoutSeconds; 0: it does not end. Timeouts are
 // random, so that not all clients watch again at the same time.
-func (h *Handler) watchTimeout() time.Duration {
+func (h *handler) watchTimeout() time.Duration {
 	least := h.options.MinWatchTimeout
 	if least <= 0 {
 		return 0
@@ -134,7 +133,7 @@ func (w watches) untilWatchEnds(request context.Context, o *internalversion.List
 }
 
 // maxWatches is the largest number of watches at a time.
-func (h *Handler) maxWatches() int64 {
+func (h *handler) maxWatches() int64 {
 	if h.options.MaxWatches > 0 {
 		return int64(h.options.MaxWatches)
 	}

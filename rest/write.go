@@ -12,8 +12,8 @@ import (
 )
 
 // write makes the request for a write of the object or the subresource that the path names.
-func (r *request) write(change write.Change, options write.Options) write.Request {
-	return write.Request{
+func (r *request) write(change write.Change, options write.Options) *write.Request {
+	return &write.Request{
 		Version: r.version, Namespace: r.namespace(), Name: r.info.Name, Subresource: r.info.Subresource,
 		Change: change, Manager: managerOf(options.FieldManager, r.http.UserAgent()),
 		Options: options, Refuse: r.refusal(),
@@ -21,7 +21,7 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 }
 
 // carryOut runs a write, and answers with its result.
-func (r *request) carryOut(w write.Request) error {
+func (r *request) carryOut(w *write.Request) error {
 	result, err := r.run(w)
 	if err != nil {
 		return err
@@ -33,14 +33,9 @@ func (r *request) carryOut(w write.Request) error {
 	return r.answerWrite(code, result)
 }
 
-// run runs a write by [write.Pipeline.Run]. It sets the version of the request to that of the result.
-func (r *request) run(w write.Request) (result write.Result, err error) {
-	if r.mayTakeLong(&w) {
-		long := w // so that w itself stays on the stack
-		result, err = compute(r, func() (write.Result, error) { return r.cluster.Run(r.ctx, long) })
-	} else {
-		result, err = r.cluster.Run(r.ctx, w)
-	}
+// run runs a write by [server.Cluster.Run]. It sets the version of the request to that of the result.
+func (r *request) run(w *write.Request) (write.Result, error) {
+	result, err := inTime(r, w, func(r *request, w *write.Request) (write.Result, error) { return r.cluster.Run(r.ctx, w) })
 	if err == nil {
 		r.version = result.Version
 	}

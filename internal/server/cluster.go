@@ -308,7 +308,7 @@ func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[control
 func (c *Cluster) CollectsGarbage() bool { return c.controllers.Acts(controller.GarbageCollector) }
 
 // Run carries out a write of a client (write.Pipeline.Run).
-func (c *Cluster) Run(ctx context.Context, w write.Request) (write.Result, error) {
+func (c *Cluster) Run(ctx context.Context, w *write.Request) (write.Result, error) {
 	return c.Writes.Run(ctx, c.own, w)
 }
 

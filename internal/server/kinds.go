@@ -128,7 +128,7 @@ func (l *loopback) direct(ctx context.Context, resource schema.GroupResource, na
 		return nil, err
 	}
 	v := written(res)
-	result, err := l.pipeline.Run(observe.Unexplained(ctx), l, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	result, err := l.pipeline.Run(observe.Unexplained(ctx), l, &write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (l *loopback) run(ctx context.Context, verb string, w write.Request) error 
 // WriteAs implements controller.Writer.
 func (l *loopback) WriteAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
 	return l.log.write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
-		return l.pipeline.Run(l.inform(ctx, w), l, w)
+		return l.pipeline.Run(l.inform(ctx, w), l, &w)
 	})
 }
 
@@ -95,7 +95,7 @@ func (l *loopback) WriteAs(ctx context.Context, by controller.Identity, verb str
 // obj is the object after the update.
 func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
 	ctx, report := l.log.stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
-	update, err := l.pipeline.Stage(l.inform(ctx, w), l, w)
+	update, err := l.pipeline.Stage(l.inform(ctx, w), l, &w)
 	if err != nil || update == nil {
 		return nil, err
 	}

@@ -47,14 +47,6 @@ func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo, stored Stor
 // MediaType returns the media type of the whole stream.
 func (e *Events) MediaType() string { return e.mediaType }
 
-// Text is the function [Text] for the version of the watch. All watches share the result of a conversion.
-func (e *Events) Text(record store.Record) (string, error) {
-	if text, ok := Stored(e.view.version, record); ok {
-		return text, nil
-	}
-	return e.shared.get(record.Revision, frameKey{version: e.view.version}, func() (string, error) { return Text(e.view.version, record) })
-}
-
 // AppendPresent appends the event of an object that existed when the watch began.
 func (e *Events) AppendPresent(ctx context.Context, b []byte, record store.Record) ([]byte, error) {
 	return e.append(ctx, b, watch.Added, record, 0)
@@ -84,7 +76,7 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 				return e.binary.frameOfObject(kind, resource.Shallow(obj))
 			}
 		}
-		text, err := e.Text(record)
+		text, err := e.shared.Text(e.view.version, record)
 		if err != nil {
 			return "", err
 		}

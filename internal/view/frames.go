@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // Frames shares the frames of changes between watchers with the same view: the first converts and encodes a change for
@@ -39,6 +40,14 @@ type frameKey struct {
 	include   metav1.IncludeObjectPolicy
 	headers   bool
 	second    int64 // of the ages in a Table
+}
+
+// Text is the function [Text]. All watches share the result of a conversion.
+func (f *Frames) Text(v *resource.Version, record store.Record) (string, error) {
+	if text, ok := Stored(v, record); ok {
+		return text, nil
+	}
+	return f.get(record.Revision, frameKey{version: v}, func() (string, error) { return Text(v, record) })
 }
 
 // changeFrames are the frames of one change.

@@ -14,13 +14,13 @@ import (
 )
 
 // Act carries out an action with the object of the request. The stages before the action are those of a create.
-func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, sent *Sent) (runtime.Object, error) {
-	decoded, err := sent.decode(ctx, &r, action.View, action.Accepts...)
+func (p *Pipeline) Act(ctx context.Context, r *Request, action *resource.Action, sent *Sent) (runtime.Object, error) {
+	decoded, err := sent.decode(ctx, r, action.View, action.Accepts...)
 	if err != nil {
 		return nil, err
 	}
 	obj := decoded.Object
-	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
+	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), r, r.Version)
 	a.view = action.View
 	metadata, err := a.receive(obj, action.KeepsMetadata)
 	if err != nil {
@@ -56,13 +56,13 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 
 // Review returns the answer to the object of the request, such as a SubjectAccessReview. Nothing is stored. Of admission
 // only webhooks are called, and only if the emulated release does so.
-func (p *Pipeline) Review(ctx context.Context, r Request, sent *Sent) (runtime.Object, error) {
-	decoded, err := sent.decode(ctx, &r, r.Version)
+func (p *Pipeline) Review(ctx context.Context, r *Request, sent *Sent) (runtime.Object, error) {
+	decoded, err := sent.decode(ctx, r, r.Version)
 	if err != nil {
 		return nil, err
 	}
 	obj := decoded.Object
-	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
+	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), r, r.Version)
 	metadata, err := a.receive(obj, false)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (p *Pipeline) Review(ctx context.Context, r Request, sent *Sent) (runtime.O
 }
 
 // Connect calls admission for a connection. options are of the kind of view.
-func (p *Pipeline) Connect(ctx context.Context, r Request, view *resource.Version, options runtime.Object) error {
-	a := p.attempt(ctx, &r, r.Version)
+func (p *Pipeline) Connect(ctx context.Context, r *Request, view *resource.Version, options runtime.Object) error {
+	a := p.attempt(ctx, r, r.Version)
 	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}

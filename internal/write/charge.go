@@ -120,7 +120,7 @@ func (c Charge) isOutdated(err error) bool {
 
 // Stage carries out an update without its commit. It returns the update of the store, for another write to commit
 // together with its own; nil if nothing changes. The request must have a Revision.
-func (p *Pipeline) Stage(ctx context.Context, s Server, r Request) (*store.Update, error) {
+func (p *Pipeline) Stage(ctx context.Context, s Server, r *Request) (*store.Update, error) {
 	var staged *store.Update
 	_, err := p.execute(ctx, &execution{request: r, server: s, stage: func(u store.Update) { staged = &u }})
 	return staged, err

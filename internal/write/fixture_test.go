@@ -166,7 +166,7 @@ func (p plugin) Validate(_ context.Context, w *admission.Write) error {
 
 // Run carries out a write for the bench.
 func (b *bench) Run(ctx context.Context, r write.Request) (write.Result, error) {
-	return b.Pipeline.Run(ctx, b, r)
+	return b.Pipeline.Run(ctx, b, &r)
 }
 
 // Charge implements write.Server: there are no quotas.

@@ -57,7 +57,7 @@ type Server interface {
 
 // execution is what the attempts at a write share.
 type execution struct {
-	request Request
+	request *Request
 	server  Server
 	// stage receives an update in place of the store; nil: the store commits it.
 	stage func(store.Update)
@@ -69,10 +69,10 @@ type execution struct {
 // cannot change what its caller sees. Two fields are set later: receive takes the name from the object in the body, if
 // the request does not have one, and run copies the options of a delete.
 type attempt struct {
-	p *Pipeline
+	p       *Pipeline
+	request *Request
 	// execution is that of the write; nil: nothing is written, as in Act, Review and Connect.
 	execution *execution
-	request   *Request
 	ctx       context.Context
 	chain     *restadmission.Chain
 	version   *resource.Version

@@ -42,13 +42,13 @@ var errOvertaken = apierrors.NewTimeoutError(
 //
 // In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
 // maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
-func (p *Pipeline) Run(ctx context.Context, s Server, r Request) (Result, error) {
+func (p *Pipeline) Run(ctx context.Context, s Server, r *Request) (Result, error) {
 	return p.execute(ctx, &execution{request: r, server: s})
 }
 
 // execute makes attempts at a write, as Run says.
 func (p *Pipeline) execute(ctx context.Context, e *execution) (Result, error) {
-	r := &e.request
+	r := e.request
 	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}

@@ -26,17 +26,9 @@ import (
 
 // garbageCollector deletes objects whose owners are gone, and completes foreground and orphan deletions. Its graph has
 // the owner references. The name in a key is the store key of an object.
-func garbageCollector() *controller { return newCollector().controller }
-
-// collector is the state of the garbage collector.
-type collector struct {
-	controller *controller
-	graph      *graph
-}
-
-func newCollector() *collector {
-	g := &collector{graph: newGraph()}
-	g.controller = &controller{
+func garbageCollector() *controller {
+	g := &collector{newGraph()}
+	return &controller{
 		identity: ServiceAccount("generic-garbage-collector"),
 		follows:  []followed{{kind: anyKind, concerns: g.follow}},
 		resume: func(s *step, revision int64) error {
@@ -52,8 +44,10 @@ func newCollector() *collector {
 		resyncs: true, // a foreground deletion makes the object itself wait for its dependents
 		state:   g,
 	}
-	return g
 }
+
+// collector is the state of the garbage collector.
+type collector struct{ graph *graph }
 
 // verifyOwners is the task of a key for an object whose new owners must be checked. Other keys are for objects that may
 // be garbage, or wait for their dependents.

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -16,6 +17,19 @@ import (
 
 // nameAttempts is the number of generated names that a create tries.
 const nameAttempts = 8
+
+// newObject is an object to create.
+type newObject struct {
+	resource.Decoded
+	// managed: the managedFields of the object already include this write.
+	managed bool
+	// owners is the text in the warning about duplicate ownerReferences.
+	owners string
+	// updates: the request is an update or an apply. The object is stored under the name of the request, even if
+	// admission changes its name, and may have a resourceVersion. Metadata that a client cannot set is removed only
+	// after admission.
+	updates bool
+}
 
 // createNew carries out a Create: the name must be free. As on a real server, mutating admission is called once. The
 // later stages are repeated on a copy of the object if a generated name is taken, and once without managedFields if the
@@ -54,6 +68,114 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 			names++
 		}
 	}
+}
+
+// create carries out the create of an object. It alters the object.
+func (a attempt) create(n newObject) (Result, error) {
+	require, err := a.admitNew(&n)
+	if err != nil {
+		return Result{}, err
+	}
+	return a.storeNew(n, require)
+}
+
+// admitNew is the first half of a create, up to mutating admission. It alters the object, and returns the conditions for
+// the commit.
+func (a *attempt) admitNew(n *newObject) (require []store.Precondition, err error) {
+	// Its size, and the metadata that a client cannot set.
+	if err := a.isBounded(n.Object); err != nil {
+		return nil, err
+	}
+	metadata, err := a.receiveNew(*n)
+	if err != nil {
+		return nil, err
+	}
+	if n.owners == beforeAdmission {
+		dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
+	}
+
+	// Field management.
+	if !n.managed {
+		if n.Decoded, err = a.manageFields(n.Decoded, resource.Decoded{}); err != nil {
+			return nil, err
+		}
+		if metadata, err = meta.Accessor(n.Object); err != nil {
+			return nil, apierrors.NewInternalError(err)
+		}
+	}
+	if err := a.inTime(); err != nil {
+		return nil, err
+	}
+
+	// Mutating admission, and whether the user may grant what the object grants.
+	admitted, err := a.mutatingAdmission(admission.Create, n.Object, nil)
+	if err != nil {
+		return nil, err
+	}
+	if n.owners == afterAdmission || admitted.replaced {
+		dropDuplicateOwners(a.ctx, metadata, afterAdmission)
+	}
+	if a.unmanaged {
+		metadata.SetManagedFields(nil)
+	}
+	if admitted.replaced {
+		n.Decoded = resource.Decoded{Object: n.Object}
+	}
+	return admitted.require, a.mayWrite(n.Object, nil)
+}
+
+// storeNew is the second half of a create. It alters the object.
+func (a attempt) storeNew(n newObject, require []store.Precondition) (result Result, err error) {
+	metadata, err := meta.Accessor(n.Object)
+	if err != nil {
+		return Result{}, apierrors.NewInternalError(err)
+	}
+
+	// The metadata that the server sets.
+	if err := a.fillMetadata(metadata, n); err != nil {
+		return Result{}, err
+	}
+
+	// Allocation of cluster-wide values, then the kind's strategy, which prepares and validates the object.
+	committed := false
+	a.observe.Preparing(n.Object)
+	done, err := a.allocate(n.Object, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { done(committed) }()
+	err = a.prepareAndValidateCreate(&n.Decoded)
+	a.observe.Prepared(a.ctx, n.Object, nil, err)
+	if err != nil {
+		return Result{}, err
+	}
+	if n.updates {
+		if err := a.mayCreate(); err != nil {
+			return Result{}, err
+		}
+	}
+
+	// Validating admission.
+	if err := a.validatingAdmission(admission.Create, n.Object, nil); err != nil {
+		return Result{}, err
+	}
+	if err := a.inTime(); err != nil {
+		return Result{}, err
+	}
+
+	// The commit. The storage of a real server rejects a resourceVersion, and a dry run does not
+	// reach it.
+	name := a.request.Name
+	if !n.updates {
+		name = metadata.GetName()
+		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 && !a.request.isDryRun() {
+			return Result{}, storage.ErrResourceVersionSetOnCreate
+		}
+	}
+	a.observe.Changed(n.Object, nil)
+	result, err = a.commitCreate(name, n.Decoded, require)
+	committed = err == nil
+	return result, err
 }
 
 // takenError is the error of a create whose name is taken.

@@ -12,18 +12,19 @@
 //
 // A create can be read in this order:
 //
-//   - retry.go has Run, which makes attempts until one is not overtaken by another write. The server is an argument: the
-//     pipeline calls it for quotas, and after the commit.
-//   - pipeline.go has an attempt: run decodes the object of the request (object.go), createNew (create.go) retries
-//     generated names, and create has the stages from top to bottom. update follows it.
-//   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
+//   - pipeline.go has Run, which makes attempts until one is not overtaken by another write (retry.go). The server is an
+//     argument: the pipeline calls it for quotas, and after the commit. An attempt begins with attempt.run.
+//   - object.go decodes the object of the request, and create.go has the stages: createNew admits the object once, and
+//     repeats the stages after that if a generated name is taken.
+//   - The stages call bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, allocate.go, prepare.go (the kind's strategy, which also
 //     validates).
 //   - commit.go charges the quotas (charge.go), encodes the object, writes it to the store, and
 //     calls Server.Committed for what follows.
 //
-// An update adds load.go, and update.go, patch.go or apply.go for the wanted object. delete.go has the stages of a
-// delete. strictdecoding.go implements fieldValidation, which concerns unknown and duplicate fields only.
+// update.go has the stages of an update, which adds load.go, and patch.go or apply.go for the wanted object. delete.go
+// has the stages of a delete. strictdecoding.go implements fieldValidation, which concerns unknown and duplicate fields
+// only.
 //
 // A subresource that shows the object as another kind (scale) adds two stages to an update. First the current object is
 // projected: the request changes the projection, and field management and admission see it. Then the changed projection

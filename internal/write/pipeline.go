@@ -10,10 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/admission"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -63,6 +61,55 @@ type execution struct {
 	stage func(store.Update)
 	// marked has the object after an attempt has set its deletionTimestamp without a grace period.
 	marked Result
+}
+
+// Run carries out a write for a server. It tries again if another write came first:
+//
+//   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an
+//     update that may create, can become a create and an update again.
+//   - The definition of its kind or its namespace has changed: the next attempt uses the newest registry. If the kind
+//     is no longer served, Run fails with ErrNotServed.
+//   - The updated object is too large for etcd: the next attempt stores it without its
+//     managedFields, unless the write is an apply, which needs them.
+//
+// In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
+// maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
+func (p *Pipeline) Run(ctx context.Context, s Server, r *Request) (Result, error) {
+	return p.execute(ctx, &execution{request: r, server: s})
+}
+
+// execute makes attempts at a write, as Run says.
+func (p *Pipeline) execute(ctx context.Context, e *execution) (Result, error) {
+	r := e.request
+	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
+		ctx = apirequest.WithNamespace(ctx, r.Namespace)
+	}
+	version, unmanaged := r.Version, false
+	for range maxAttempts {
+		a := p.attempt(ctx, r, version)
+		a.execution, a.unmanaged = e, unmanaged
+		result, err := a.run()
+		var tooLarge *tooLargeError
+		switch {
+		case err == nil:
+			result.Version = version
+			return result, nil
+		case errors.As(err, &tooLarge) && !unmanaged && r.mayLeaveFields():
+			unmanaged = true
+		case !isObsolete(err):
+			return Result{}, err
+		case ctx.Err() != nil:
+			return Result{}, ctx.Err()
+		case r.Revision != 0:
+			conflict := apierrors.NewConflict(version.Resource.GroupResource(), r.Name, errModified)
+			return Result{}, fmt.Errorf("%w: %w", ErrObsolete, conflict)
+		case isOutdated(err):
+			if version, err = p.renew(version, r); err != nil {
+				return Result{}, err
+			}
+		}
+	}
+	return Result{}, errOvertaken
 }
 
 // attempt is one attempt at a write: the request with everything that it depends on. It is passed by value, so a stage
@@ -143,19 +190,6 @@ func (a attempt) run() (Result, error) {
 // time of such a stage is bounded by the size of the object.
 func (a attempt) inTime() error { return a.ctx.Err() }
 
-// newObject is an object to create.
-type newObject struct {
-	resource.Decoded
-	// managed: the managedFields of the object already include this write.
-	managed bool
-	// owners is the text in the warning about duplicate ownerReferences.
-	owners string
-	// updates: the request is an update or an apply. The object is stored under the name of the request, even if
-	// admission changes its name, and may have a resourceVersion. Metadata that a client cannot set is removed only
-	// after admission.
-	updates bool
-}
-
 // receive removes metadata that a client cannot set from the object of the request, unless keepsMetadata is true. It
 // sets an empty namespace to that of the request, and fails for any other namespace.
 func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object, error) {
@@ -170,228 +204,4 @@ func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object
 		registryrest.WipeObjectMetaSystemFields(metadata)
 	}
 	return metadata, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
-}
-
-// create carries out the create of an object. It alters the object.
-func (a attempt) create(n newObject) (Result, error) {
-	require, err := a.admitNew(&n)
-	if err != nil {
-		return Result{}, err
-	}
-	return a.storeNew(n, require)
-}
-
-// admitNew is the first half of a create, up to mutating admission. It alters the object, and returns the conditions for
-// the commit.
-func (a *attempt) admitNew(n *newObject) (require []store.Precondition, err error) {
-	// Its size, and the metadata that a client cannot set.
-	if err := a.isBounded(n.Object); err != nil {
-		return nil, err
-	}
-	metadata, err := a.receiveNew(*n)
-	if err != nil {
-		return nil, err
-	}
-	if n.owners == beforeAdmission {
-		dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
-	}
-
-	// Field management.
-	if !n.managed {
-		if n.Decoded, err = a.manageFields(n.Decoded, resource.Decoded{}); err != nil {
-			return nil, err
-		}
-		if metadata, err = meta.Accessor(n.Object); err != nil {
-			return nil, apierrors.NewInternalError(err)
-		}
-	}
-	if err := a.inTime(); err != nil {
-		return nil, err
-	}
-
-	// Mutating admission, and whether the user may grant what the object grants.
-	admitted, err := a.mutatingAdmission(admission.Create, n.Object, nil)
-	if err != nil {
-		return nil, err
-	}
-	if n.owners == afterAdmission || admitted.replaced {
-		dropDuplicateOwners(a.ctx, metadata, afterAdmission)
-	}
-	if a.unmanaged {
-		metadata.SetManagedFields(nil)
-	}
-	if admitted.replaced {
-		n.Decoded = resource.Decoded{Object: n.Object}
-	}
-	return admitted.require, a.mayWrite(n.Object, nil)
-}
-
-// storeNew is the second half of a create. It alters the object.
-func (a attempt) storeNew(n newObject, require []store.Precondition) (result Result, err error) {
-	metadata, err := meta.Accessor(n.Object)
-	if err != nil {
-		return Result{}, apierrors.NewInternalError(err)
-	}
-
-	// The metadata that the server sets.
-	if err := a.fillMetadata(metadata, n); err != nil {
-		return Result{}, err
-	}
-
-	// Allocation of cluster-wide values, then the kind's strategy, which prepares and validates the object.
-	committed := false
-	a.observe.Preparing(n.Object)
-	done, err := a.allocate(n.Object, nil)
-	if err != nil {
-		return Result{}, err
-	}
-	defer func() { done(committed) }()
-	err = a.prepareAndValidateCreate(&n.Decoded)
-	a.observe.Prepared(a.ctx, n.Object, nil, err)
-	if err != nil {
-		return Result{}, err
-	}
-	if n.updates {
-		if err := a.mayCreate(); err != nil {
-			return Result{}, err
-		}
-	}
-
-	// Validating admission.
-	if err := a.validatingAdmission(admission.Create, n.Object, nil); err != nil {
-		return Result{}, err
-	}
-	if err := a.inTime(); err != nil {
-		return Result{}, err
-	}
-
-	// The commit. The storage of a real server rejects a resourceVersion, and a dry run does not
-	// reach it.
-	name := a.request.Name
-	if !n.updates {
-		name = metadata.GetName()
-		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 && !a.request.isDryRun() {
-			return Result{}, storage.ErrResourceVersionSetOnCreate
-		}
-	}
-	a.observe.Changed(n.Object, nil)
-	result, err = a.commitCreate(name, n.Decoded, require)
-	committed = err == nil
-	return result, err
-}
-
-// edit describes how an update changes an object.
-type edit struct {
-	// uid is the uid that the current object must have; empty: any.
-	uid types.UID
-	// change returns the wanted object for the current one, in the kind that the write shows. It must not alter the
-	// current one. managed is as in newObject.
-	change func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
-	// create returns the object to create if none exists; nil: the update then fails.
-	create func() (newObject, error)
-	// owners is the text in the warning about duplicate ownerReferences of the wanted object. A Replace drops them
-	// before the update begins.
-	owners string
-}
-
-// update applies an edit to the current object, and commits the result.
-func (a attempt) update(e edit) (Result, error) {
-	// The current object, and the wanted one.
-	record, current, err := a.load()
-	if errors.Is(err, store.ErrNotFound) {
-		return a.updateNothing(e, err)
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	if err := a.checkUID(e.uid, current.Object); err != nil {
-		return Result{}, err
-	}
-	shown, err := a.project(current)
-	if err != nil {
-		return Result{}, err
-	}
-	wanted, managed, err := e.change(shown)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := a.isBounded(wanted.Object); err != nil {
-		return Result{}, err
-	}
-
-	// Field management.
-	if !managed {
-		if wanted, err = a.manageFields(wanted, shown); err != nil {
-			return Result{}, err
-		}
-	}
-	if err := a.inTime(); err != nil {
-		return Result{}, err
-	}
-
-	// Mutating admission, whether the user may grant what the object grants, and the
-	// resourceVersion that the request names.
-	admitted, err := a.mutatingAdmission(admission.Update, wanted.Object, shown.Object)
-	if err != nil {
-		return Result{}, err
-	}
-	if e.owners == afterAdmission || admitted.replaced {
-		if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, afterAdmission); err != nil {
-			return Result{}, err
-		}
-	}
-	if a.unmanaged {
-		metadata, err := meta.Accessor(wanted.Object)
-		if err != nil {
-			return Result{}, apierrors.NewInternalError(err)
-		}
-		metadata.SetManagedFields(nil)
-	}
-	if admitted.replaced {
-		wanted = resource.Decoded{Object: wanted.Object}
-	}
-	obj, err := a.unproject(current, wanted)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := a.mayWrite(obj.Object, current.Object); err != nil {
-		return Result{}, err
-	}
-	if err := a.checkResourceVersion(obj.Object, record); err != nil {
-		return Result{}, err
-	}
-
-	// Allocation of cluster-wide values, then the kind's strategy, which prepares and validates the object.
-	committed := false
-	a.observe.Preparing(obj.Object)
-	done, err := a.allocate(obj.Object, current.Object)
-	if err != nil {
-		return Result{}, err
-	}
-	defer func() { done(committed) }()
-	err = a.prepareAndValidateUpdate(&obj, current)
-	a.observe.Prepared(a.ctx, obj.Object, current.Object, err)
-	if err != nil {
-		return Result{}, err
-	}
-	if obj.Object, err = a.keepTimestamps(obj.Object, current.Object); err != nil {
-		return Result{}, err
-	}
-
-	// Validating admission.
-	if err := a.validatingAdmission(admission.Update, obj.Object, current.Object); err != nil {
-		return Result{}, err
-	}
-	if err := a.inTime(); err != nil {
-		return Result{}, err
-	}
-
-	// The commit. It is a delete if the update removes the last finalizer of an object that is being deleted.
-	a.observe.Changed(obj.Object, current.Object)
-	if a.completesDeletion(obj.Object, current.Object) {
-		return a.commitDelete(record, obj.Object, admitted.require)
-	}
-	stored, err := a.put(record, obj, current.Object, admitted.require)
-	committed = err == nil
-	return a.resultOf(stored, obj.Object, err)
 }

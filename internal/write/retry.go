@@ -1,12 +1,10 @@
 package write
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -30,55 +28,6 @@ const maxAttempts = 1_000
 // errOvertaken is the error of a write that was tried maxAttempts times.
 var errOvertaken = apierrors.NewTimeoutError(
 	fmt.Sprintf("request did not complete within requested timeout - another write came first in each of %d attempts", maxAttempts), 0)
-
-// Run carries out a write for a server. It tries again if another write came first:
-//
-//   - The object was changed, deleted or created since it was read: the next attempt reads it again. So an apply, or an
-//     update that may create, can become a create and an update again.
-//   - The definition of its kind or its namespace has changed: the next attempt uses the newest registry. If the kind
-//     is no longer served, Run fails with ErrNotServed.
-//   - The updated object is too large for etcd: the next attempt stores it without its
-//     managedFields, unless the write is an apply, which needs them.
-//
-// In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
-// maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
-func (p *Pipeline) Run(ctx context.Context, s Server, r *Request) (Result, error) {
-	return p.execute(ctx, &execution{request: r, server: s})
-}
-
-// execute makes attempts at a write, as Run says.
-func (p *Pipeline) execute(ctx context.Context, e *execution) (Result, error) {
-	r := e.request
-	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
-		ctx = apirequest.WithNamespace(ctx, r.Namespace)
-	}
-	version, unmanaged := r.Version, false
-	for range maxAttempts {
-		a := p.attempt(ctx, r, version)
-		a.execution, a.unmanaged = e, unmanaged
-		result, err := a.run()
-		var tooLarge *tooLargeError
-		switch {
-		case err == nil:
-			result.Version = version
-			return result, nil
-		case errors.As(err, &tooLarge) && !unmanaged && r.mayLeaveFields():
-			unmanaged = true
-		case !isObsolete(err):
-			return Result{}, err
-		case ctx.Err() != nil:
-			return Result{}, ctx.Err()
-		case r.Revision != 0:
-			conflict := apierrors.NewConflict(version.Resource.GroupResource(), r.Name, errModified)
-			return Result{}, fmt.Errorf("%w: %w", ErrObsolete, conflict)
-		case isOutdated(err):
-			if version, err = p.renew(version, r); err != nil {
-				return Result{}, err
-			}
-		}
-	}
-	return Result{}, errOvertaken
-}
 
 // mayLeaveFields reports whether an update that is too large is tried again without managedFields. createNew does that
 // for a create.

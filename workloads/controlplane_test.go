@@ -159,7 +159,7 @@ func TestStaticPodsGoOnBehindAnotherMirrorPod(t *testing.T) {
 			}
 			w.pass(time.Until(ends.Add(backOff + 2*time.Second)))
 			if s := etcd(); s.State.Running == nil || int(s.RestartCount) != restarts+1 {
-				w.Errorf("after its back-off of %s etcd is %v, want start %d", backOff, s, restarts+1)
+				w.Fatalf("after its back-off of %s etcd is %v, want start %d", backOff, s, restarts+1)
 			}
 		}
 

@@ -70,7 +70,8 @@ func (p *computePanic) String() string { return fmt.Sprint(p.value) }
 // the body or change the request. The writes in it fail: a write.Pipeline commits nothing once its context
 // has ended.
 //
-// A goroutine costs a request some microseconds. It is worth it only for what may take long.
+// A goroutine costs a write some microseconds and 10 to 14 allocations, because the time limit becomes a timer. It is
+// worth it only for what may take long.
 func compute[T any](r *request, f func() (T, error)) (T, error) {
 	var (
 		result T

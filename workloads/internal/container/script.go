@@ -12,9 +12,6 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
-// terminated is the exit code of a program that SIGTERM has ended.
-const terminated = 143
-
 // StartScript starts a container whose command is a built-in program of package shell.
 func (r *Runtime) StartScript(container cri.Container) cri.Process {
 	p := newProcess(r, container, true)
@@ -51,7 +48,7 @@ func (p *process) runScript(ctx context.Context, c *Container) error {
 		Args: slices.Concat(c.Command, c.Args), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, TTY: p.wanted.Spec.TTY,
 	})
 	if died.Load() {
-		code = terminated
+		code = shell.Terminated
 	}
 	if code == 0 {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
 // defaultRunTime is the run time of a container that completes, if neither a behavior nor its command determines it.
@@ -93,9 +94,6 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	return p
 }
 
-// terminatedCode is the exit code of a process that SIGTERM has ended: 128 and the number of the signal.
-const terminatedCode = 143
-
 // setTermination sets the effect of SIGTERM. A known command ignores it, because the first process of a PID namespace
 // does unless it handles the signal. Of unknown programs, servers are assumed to shut down, and programs that run to
 // completion to die.
@@ -107,7 +105,7 @@ func (p *Plan) setTermination(b *Behavior, pod *corev1.Pod, container *corev1.Co
 	case known && !shared && b.TerminationDelay == 0:
 		p.ignoresTerm = true
 	case known, completes:
-		p.terminationCode = terminatedCode
+		p.terminationCode = shell.Terminated
 	}
 }
 

@@ -16,46 +16,18 @@ import (
 
 // builtin returns a builtin of the shell; nil: there is none. It is not a variable, because some builtins run others.
 func builtin(name string) func(context.Context, *session, *Command) int {
-	switch name {
-	case ".", "source":
-		return sourceFile
-	case "break", "continue":
-		return leave
-	case "cd":
-		return changeDirectory
-	case "command", "exec":
-		return runs
-	case "eval":
-		return evaluate
-	case "exit", "return":
-		return exit
-	case "jobs":
-		return listJobs
-	case "kill":
-		return kill
-	case "read":
-		return readInput
-	case "set":
-		return setAll
-	case "shift":
-		return shift
-	case "trap":
-		return setTrap
-	case "type":
-		return describe
-	case "umask":
-		return func(_ context.Context, _ *session, c *Command) int {
-			if len(c.Args) == 1 { // another one has no effect
-				fmt.Fprintln(c.Stdout, "0022")
-			}
-			return 0
-		}
-	case "unset":
-		return unsetAll
-	case "wait":
-		return wait
+	return map[string]func(context.Context, *session, *Command) int{
+		".": sourceFile, "source": sourceFile, "break": leave, "continue": leave, "cd": changeDirectory, "command": runs, "exec": runs, "eval": evaluate,
+		"exit": exit, "return": exit, "jobs": listJobs, "kill": kill, "read": readInput, "set": setAll, "shift": shift, "trap": setTrap, "type": describe,
+		"umask": printMask, "unset": unsetAll, "wait": wait,
+	}[name]
+}
+
+func printMask(_ context.Context, _ *session, c *Command) int {
+	if len(c.Args) == 1 { // another one has no effect
+		fmt.Fprintln(c.Stdout, "0022")
 	}
-	return nil
+	return 0
 }
 
 // illegalNumber is the error of a shell for an argument that is not a number.

@@ -132,7 +132,7 @@ func ln(ctx context.Context, s *Shell, c *Command) int {
 	code := 0
 	for _, target := range names[:len(names)-1] {
 		if ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 		link := last
 		if into {
@@ -171,7 +171,7 @@ func timeout(ctx context.Context, s *Shell, c *Command) int {
 	inner.Args = args[1:]
 	code := p(ctx, &inner)
 	if ctx.Err() != nil {
-		return ended
+		return Terminated
 	}
 	return code
 }

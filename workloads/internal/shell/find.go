@@ -143,7 +143,7 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 	}
 	code := 0
 	run := func(ctx context.Context, words []string) int {
-		return s.runNamed(ctx, c, words, empty{})
+		return s.runNamed(ctx, c, words, strings.NewReader(""))
 	}
 	write := func(text string) bool {
 		_, err := io.WriteString(c.Stdout, text)
@@ -209,7 +209,7 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 			act(name)
 		}
 		if err != nil || ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 	}
 	if len(o.batched) > 0 && run(ctx, append(slices.Clone(o.batch), o.batched...)) != 0 {

@@ -26,7 +26,7 @@ func (r *session) background(ctx context.Context, s *syntax.Stmt) {
 	l := limitsOf(ctx)
 	running, cancel := context.WithCancel(ctx)
 	j := &job{id: l.nextID(), cancel: cancel, ended: make(chan struct{}), code: failed}
-	sub.command.Stdin = empty{}
+	sub.command.Stdin = strings.NewReader("")
 	foreground := *s
 	foreground.Background, foreground.Disown = false, false
 	if l.start(func() {
@@ -34,7 +34,7 @@ func (r *session) background(ctx context.Context, s *syntax.Stmt) {
 		defer cancel()
 		sub.statement(running, &foreground)
 		if j.code = sub.end(running); running.Err() != nil {
-			j.code = ended
+			j.code = Terminated
 		}
 	}) != nil {
 		cancel()
@@ -61,12 +61,12 @@ func wait(ctx context.Context, r *session, c *Command) int {
 		select {
 		case <-j.ended:
 		case <-ctx.Done():
-			return ended
+			return Terminated
 		case <-r.signals():
 			if r.signal(ctx); r.exited {
 				return r.code
 			}
-			return ended
+			return Terminated
 		}
 		if len(c.Args) > 1 {
 			code = j.code

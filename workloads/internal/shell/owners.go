@@ -358,7 +358,7 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 		})
 	}
 	if ctx.Err() != nil {
-		return ended
+		return Terminated
 	}
 	return code
 }
@@ -474,7 +474,7 @@ func mkdir(ctx context.Context, s *Shell, c *Command) int {
 	code := 0
 	for _, name := range names {
 		if ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 		absolute := c.absolute(name)
 		_, err := fs.Lstat(s.Files, relative(absolute))

@@ -61,11 +61,7 @@ func (p *pipe) Read(data []byte) (int, error) {
 }
 
 // ReadByte implements io.ByteReader.
-func (p *pipe) ReadByte() (byte, error) {
-	one := make([]byte, 1)
-	_, err := io.ReadFull(p, one)
-	return one[0], err
-}
+func (p *pipe) ReadByte() (byte, error) { return oneByOne{p}.ReadByte() }
 
 // Close ends the input of the reader.
 func (p *pipe) Close() {

@@ -116,7 +116,7 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 	}
 	for _, name := range names {
 		if ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 		if name == "-" || name == "/dev/stdin" {
 			if _, err := io.Copy(c.Stdout, c.Stdin); err != nil {
@@ -199,7 +199,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 	}
 	for i, name := range names {
 		if ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 		inTree := relative(c.absolute(name))
 		info, err := fs.Lstat(s.Files, inTree)
@@ -271,7 +271,7 @@ func sleep(ctx context.Context, s *Shell, c *Command) int {
 	for _, a := range c.Args[1:] {
 		if a == "infinity" || a == "inf" {
 			<-ctx.Done()
-			return ended
+			return Terminated
 		}
 		d, err := interval(a)
 		if err != nil {
@@ -289,12 +289,12 @@ func sleep(ctx context.Context, s *Shell, c *Command) int {
 		}
 		return 0
 	case <-ctx.Done():
-		return ended
+		return Terminated
 	}
 }
 
-// ended is the exit code of a program that ends with its context.
-const ended = 143
+// Terminated is the exit code of a program that SIGTERM, or the end of its context, has ended: 128 and the number of the signal.
+const Terminated = 143
 
 // test checks files, texts and numbers: -f, -d, -e, -s, -n, -z, =, !=, -eq, -ne, -lt, -le, -gt, -ge, with !, -a and -o.
 func test(_ context.Context, s *Shell, c *Command) int {
@@ -400,7 +400,7 @@ func (c *Command) each(ctx context.Context, flags string, do func(name, path str
 	code := 0
 	for _, a := range c.Args[1:] {
 		if ctx.Err() != nil {
-			return ended
+			return Terminated
 		}
 		if strings.HasPrefix(a, "-") {
 			for _, f := range a[1:] {

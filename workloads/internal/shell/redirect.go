@@ -56,7 +56,7 @@ func (r *session) redirectTo(ctx context.Context, d *syntax.Redirect, name strin
 		c.Stdin = in
 	case syntax.DplIn:
 		if name == "-" {
-			c.Stdin = empty{}
+			c.Stdin = strings.NewReader("")
 		} else if name != "0" {
 			return fmt.Errorf("%s: bad file descriptor", name)
 		}
@@ -114,7 +114,7 @@ func (r *session) document(ctx context.Context, d *syntax.Redirect) (text string
 func (s *Shell) open(ctx context.Context, c *Command, name string) (io.Reader, error) {
 	switch name {
 	case "/dev/null":
-		return empty{}, nil
+		return strings.NewReader(""), nil
 	case "/dev/stdin", "/proc/self/fd/0":
 		return c.Stdin, nil
 	case "/dev/zero":

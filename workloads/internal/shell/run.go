@@ -422,7 +422,7 @@ func (r *session) unset(name string) {
 // call runs a command with its arguments.
 func (r *session) call(ctx context.Context, args []string) int {
 	if ctx.Err() != nil {
-		return ended
+		return Terminated
 	}
 	if body := r.functions[args[0]]; body != nil {
 		return r.callFunction(ctx, body, args)
@@ -485,7 +485,7 @@ func (r *session) end(ctx context.Context) int {
 		r.exited = true
 	}
 	if ctx.Err() != nil && r.code == 0 {
-		return ended
+		return Terminated
 	}
 	return r.code
 }

@@ -156,7 +156,7 @@ const failed = 2
 // that it runs.
 func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	if c.Stdin == nil {
-		c.Stdin = empty{}
+		c.Stdin = strings.NewReader("")
 	}
 	if c.Stdout == nil {
 		c.Stdout = io.Discard
@@ -193,12 +193,6 @@ func (n NotFound) Error() string {
 	}
 	return fmt.Sprintf("exec: %q: executable file not found in $PATH", string(n))
 }
-
-// empty is an input that has ended.
-type empty struct{}
-
-// Read implements io.Reader.
-func (empty) Read([]byte) (int, error) { return 0, io.EOF }
 
 // absolute returns a path for a name that may be relative to the directory of a command.
 func (c *Command) absolute(name string) string {

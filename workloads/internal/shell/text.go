@@ -186,7 +186,7 @@ type followedFile struct {
 func (s *Shell) follow(ctx context.Context, c *Command, followed []*followedFile) int {
 	if len(followed) != 1 {
 		<-ctx.Done() // several files are not followed
-		return ended
+		return Terminated
 	}
 	for f := followed[0]; ; {
 		changed := s.Files.Changed(f.name)
@@ -209,7 +209,7 @@ func (s *Shell) follow(ctx context.Context, c *Command, followed []*followedFile
 		case <-changed:
 		case <-tick:
 		case <-ctx.Done():
-			return ended
+			return Terminated
 		}
 	}
 }

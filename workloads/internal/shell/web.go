@@ -302,7 +302,7 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 		case <-time.After(wait):
 			limitsOf(ctx).paused()
 		case <-ctx.Done():
-			return ended
+			return Terminated
 		}
 	}
 	if code != 0 {

@@ -81,7 +81,7 @@ func xargs(ctx context.Context, s *Shell, c *Command) int {
 	}
 	code := 0
 	run := func(words []string) {
-		switch result := s.runNamed(ctx, c, words, empty{}); {
+		switch result := s.runNamed(ctx, c, words, strings.NewReader("")); {
 		case result == 127:
 			code = 127
 		case result == 255:

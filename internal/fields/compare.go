@@ -169,18 +169,7 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 			return change{}
 		}
 		c := newCollector(len(before), len(after))
-		for name, l := range before {
-			r, ok := after[name]
-			if !ok {
-				r = absent
-			}
-			w.compareField(&c, p, name, l, r)
-		}
-		for name, r := range after {
-			if _, ok := before[name]; !ok {
-				w.compareField(&c, p, name, absent, r)
-			}
-		}
+		pairs(before, after, func(name string, l, r any) { w.compareField(&c, p, name, l, r) })
 		return change{c.sets(), presence(l, r)}
 	case isList:
 		before, _ := l.([]any)

@@ -147,27 +147,13 @@ func equal(a, b any) bool {
 		}
 		return true
 	case int64:
-		switch b := b.(type) {
-		case int64:
-			return a == b
-		case float64:
-			return float64(a) == b
-		}
-		return false
+		f, ok := b.(float64)
+		return b == a || ok && f == float64(a)
 	case float64:
-		switch b := b.(type) {
-		case int64:
-			return a == float64(b)
-		case float64:
-			return a == b
-		}
-		return false
-	case string:
-		b, ok := b.(string)
-		return ok && a == b
-	case bool:
-		b, ok := b.(bool)
-		return ok && a == b
+		n, ok := b.(int64)
+		return b == a || ok && float64(n) == a
+	case nil, string, bool:
+		return a == b
 	}
-	return a == nil && b == nil
+	return false
 }

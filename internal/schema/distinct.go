@@ -85,31 +85,18 @@ func (n *Node) mayBeOneItem(a, b map[string]any) bool {
 
 // mayBeEqual reports whether upstream may find two values equal.
 func mayBeEqual(a, b any) bool {
-	switch a := a.(type) {
-	case string:
-		b, ok := b.(string)
-		return ok && a == b || !ok && !isScalar(b)
-	case bool:
-		other, ok := b.(bool)
-		return ok && a == other || !ok && !isScalar(b)
-	case nil:
-		return b == nil || !isScalar(b)
-	case int64:
-		switch b := b.(type) {
-		case int64:
-			return a == b
-		case string, bool, nil:
-			return false
-		}
-	case float64:
-		switch b := b.(type) {
-		case float64:
-			return a == b
-		case string, bool, nil:
-			return false
-		}
+	if !isScalar(a) || !isScalar(b) || a == b {
+		return true
 	}
-	return true
+	_, isInteger := a.(int64)
+	_, isFloat := a.(float64)
+	switch b.(type) {
+	case int64:
+		return isFloat // upstream may convert one of them
+	case float64:
+		return isInteger
+	}
+	return false
 }
 
 func isScalar(value any) bool {

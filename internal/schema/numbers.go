@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
@@ -124,10 +125,8 @@ func (e *enum) evaluate(value any) validity {
 			return invalid
 		}
 	case bool:
-		for _, other := range e.others {
-			if other == value {
-				return valid
-			}
+		if slices.Contains(e.others, value) {
+			return valid
 		}
 		if !e.rare {
 			return invalid
@@ -139,10 +138,8 @@ func (e *enum) evaluate(value any) validity {
 			}
 		}
 	case float64:
-		for _, other := range e.others {
-			if other == value {
-				return valid
-			}
+		if slices.Contains(e.others, value) {
+			return valid
 		}
 	}
 	return unknown

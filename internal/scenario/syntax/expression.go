@@ -135,10 +135,6 @@ func inside(outer Position, n *yaml.Node, text string, line, column int) Positio
 
 // mentions reports whether an expression uses one of the variables.
 func mentions(checked *cel.Ast, variables []string) bool {
-	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
-		if slices.Contains(variables, e.AsIdent()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)),
+		func(e ast.NavigableExpr) bool { return slices.Contains(variables, e.AsIdent()) })
 }

@@ -188,9 +188,6 @@ var braces = regexp.MustCompile(`\{([^}]*)\}`)
 // schemaOfNotation returns the schema for a notation. It also allows a string where a mark can stand, because that is
 // what an editor without support for the tag sees.
 func schemaOfNotation(notation string) jsonSchema {
-	list := func(definition string) jsonSchema {
-		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + definition}}
-	}
 	switch notation {
 	case "TEXT", "NAME", "DURATION":
 		return jsonSchema{"type": "string"}
@@ -206,18 +203,12 @@ func schemaOfNotation(notation string) jsonSchema {
 		return jsonSchema{"type": "object"}
 	case "LIST":
 		return jsonSchema{"type": []string{"array", "string"}}
-	case "MANIFEST":
-		return jsonSchema{"$ref": "#/definitions/manifest"}
-	case "ERROR":
-		return jsonSchema{"$ref": "#/definitions/error"}
-	case "CLUSTER":
-		return jsonSchema{"$ref": "#/definitions/cluster"}
-	case "WORKLOADS":
-		return jsonSchema{"$ref": "#/definitions/workloads"}
+	case "MANIFEST", "ERROR", "CLUSTER", "WORKLOADS", "SERVICE":
+		return jsonSchema{"$ref": "#/definitions/" + strings.ToLower(notation)}
+	case "BEHAVIORS", "CASES", "WEBHOOKS", "STEPS":
+		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + strings.ToLower(strings.TrimSuffix(notation, "S"))}}
 	case "NODES":
 		return jsonSchema{"type": []string{"integer", "array"}, "items": jsonSchema{"type": "object"}}
-	case "BEHAVIORS":
-		return list("behavior")
 	case "PROGRAMS":
 		return jsonSchema{"type": "array", "items": jsonSchema{
 			"type": "object", "required": []string{"image", "path"}, "additionalProperties": false, "properties": jsonSchema{
@@ -228,14 +219,6 @@ func schemaOfNotation(notation string) jsonSchema {
 		}}
 	case "SCHEDULER":
 		return jsonSchema{"type": []string{"boolean", "object"}}
-	case "SERVICE":
-		return jsonSchema{"$ref": "#/definitions/service"}
-	case "CASES":
-		return list("case")
-	case "WEBHOOKS":
-		return list("webhook")
-	case "STEPS":
-		return list("step")
 	case "SETUP":
 		return jsonSchema{"type": "array", "items": jsonSchema{"anyOf": []jsonSchema{
 			{"$ref": "#/definitions/manifest"}, {"$ref": "#/definitions/use"}, {"$ref": "#/definitions/kustomization"}, {"$ref": "#/definitions/step"},

@@ -86,7 +86,7 @@ func (p *player) check(quiet bool) {
 
 // stateOf returns the state of objects, without the fields and objects that the subject ignores.
 func (p *player) stateOf(objects []state.Object) state.State {
-	return state.Of(p.withoutLingering(withoutMarks(p.unignored(objects))))
+	return state.New(p.withoutLingering(withoutMarks(p.unignored(objects))))
 }
 
 // unignored returns objects without the fields and objects that the subject ignores.

@@ -68,7 +68,7 @@ func (e *operatorExploration) replayCorpus() {
 	if e.publish == nil {
 		return
 	}
-	for _, tr := range e.ofShard(e.corpus()) {
+	for _, tr := range e.inShard(e.corpus()) {
 		if e.over() {
 			return
 		}

@@ -29,5 +29,5 @@ func (e *operatorExploration) longNames() {
 	for _, s := range e.longSeeds {
 		made = append(made, trial{seed: s, steps: []generate.Step{create, restart, remove}}, trial{seed: s, steps: []generate.Step{create, neighbor, remove}})
 	}
-	e.runAll(e.ofShard(made))
+	e.runAll(e.inShard(made))
 }

@@ -179,7 +179,7 @@ func (e *operatorExploration) users(a *seedPlan) {
 			}
 		}
 	}
-	e.runAll(slices.Concat(e.ofShard(removed), changed)) // the changes are those of this shard
+	e.runAll(slices.Concat(e.inShard(removed), changed)) // the changes are those of this shard
 }
 
 // rushed returns steps that follow without a pause.

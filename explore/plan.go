@@ -127,7 +127,7 @@ func (e *operatorExploration) life(s *seed) (*seedPlan, error) {
 	for _, edit := range a.needEdits {
 		lives = append(lives, []generate.Step{create, edit, remove})
 	}
-	e.runAll(e.ofShard(trials(s, lives)))
+	e.runAll(e.inShard(trials(s, lives)))
 	return a, nil
 }
 
@@ -267,7 +267,7 @@ func (e *operatorExploration) faults(a *seedPlan) {
 				found = append(found, trial{seed: a.seed, steps: steps, fault: schedule{p}})
 			}
 		}
-		e.runAll(e.ofShard(found))
+		e.runAll(e.inShard(found))
 	}
 }
 

@@ -68,8 +68,8 @@ func (s shard) changes(changes []generate.Change) (here, elsewhere []generate.Ch
 	return here, elsewhere
 }
 
-// ofShard returns the trials of this shard.
-func (e *operatorExploration) ofShard(trials []trial) (kept []trial) {
+// inShard returns the trials of this shard.
+func (e *operatorExploration) inShard(trials []trial) (kept []trial) {
 	for _, tr := range trials {
 		if e.t.shard.has(tr.String()) {
 			kept = append(kept, tr)

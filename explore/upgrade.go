@@ -82,12 +82,12 @@ func (e *operatorExploration) planUpgrades() error {
 		if first.rejected != "" && first.rejected != notRun && len(first.checkpoints) == 0 {
 			return fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, first.rejected)
 		}
-		e.runAll(e.ofShard(trials(s, upgrades[1:])))
+		e.runAll(e.inShard(trials(s, upgrades[1:])))
 		var changed [][]generate.Step
 		for _, c := range generate.Changes(s.schema, s.object.Object) {
 			changed = append(changed, slices.Concat(c.Steps, []generate.Step{create, upgrade, rewrite, downgrade}))
 		}
-		e.runAll(e.ofShard(trials(s, changed)))
+		e.runAll(e.inShard(trials(s, changed)))
 		e.usersOfUpgrades(s)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (e *operatorExploration) usersOfUpgrades(s *seed) {
 			found = append(found, trial{seed: s, steps: slices.Concat(steps, rushed(c.Steps)), fault: schedule{write}})
 		}
 	}
-	e.runAll(e.ofShard(found))
+	e.runAll(e.inShard(found))
 }
 
 // changesInUpgrades is how many properties a user changes during an upgrade.

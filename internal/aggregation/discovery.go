@@ -59,7 +59,7 @@ func (s *Server) resources(ctx context.Context) ([]apidiscoveryv2.APIResourceDis
 	case answer.code == http.StatusServiceUnavailable:
 		return nil, fmt.Errorf("%s: %s", s.APIService.Name, answer.body)
 	case answer.code == http.StatusOK && aggregated:
-		return s.ofAggregated(answer.body)
+		return s.fromAggregated(answer.body)
 	}
 	answer = s.fetch(ctx, discoverer, rootOf(s.APIService), runtime.ContentTypeJSON, discoveryTimeout)
 	if answer.code != http.StatusOK {
@@ -72,7 +72,7 @@ func (s *Server) resources(ctx context.Context) ([]apidiscoveryv2.APIResourceDis
 	return endpoints.ConvertGroupVersionIntoToDiscovery(list.APIResources)
 }
 
-func (s *Server) ofAggregated(document []byte) ([]apidiscoveryv2.APIResourceDiscovery, error) {
+func (s *Server) fromAggregated(document []byte) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
 		return nil, err

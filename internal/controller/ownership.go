@@ -21,7 +21,7 @@ type ownership struct {
 
 // ownershipOf reads the ownership from the JSON of an object.
 func ownershipOf(text string) ownership {
-	m := metadata.Of(text)
+	m := metadata.Find(text)
 	o := ownership{
 		uid:       m.Get("uid").Str,
 		namespace: m.Get("namespace").Str,

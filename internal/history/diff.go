@@ -97,12 +97,12 @@ func (d *differ) add(c inspect.FieldChange) {
 	d.found = append(d.found, c)
 }
 
-// ofSecret hides the values of the changes of a Secret at a path, from the index from on.
-func (d *differ) ofSecret(path string, from int) {
+// redactSecret hides the values of the changes of a Secret at a path, from the index from on.
+func (d *differ) redactSecret(path string, from int) {
 	for i := range d.found[from:] {
 		c := &d.found[from+i]
 		rest := strings.TrimPrefix(c.Path, path)
-		c.Was, c.Is = redact.OfSecret(rest, c.Was, redact.Former), redact.OfSecret(rest, c.Is, redact.Hidden)
+		c.Was, c.Is = redact.SecretField(rest, c.Was, redact.Former), redact.SecretField(rest, c.Is, redact.Hidden)
 	}
 }
 
@@ -127,7 +127,7 @@ func (d *differ) values(path string, before, after any, kinds *list) {
 
 func (d *differ) maps(path string, before, after map[string]any, kinds *list) {
 	if redact.IsSecret(before) || redact.IsSecret(after) {
-		defer d.ofSecret(path, len(d.found))
+		defer d.redactSecret(path, len(d.found))
 	}
 	names := map[string]bool{}
 	for name := range before {

@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Of returns the metadata in the JSON of an object.
-func Of(text string) gjson.Result { return gjson.Get(text, "metadata") }
+// Find returns the metadata in the JSON of an object.
+func Find(text string) gjson.Result { return gjson.Get(text, "metadata") }
 
 // Get returns the value at a path below the metadata. Unlike gjson.Get(text, "metadata.labels"), it does not search the
 // rest of the object, which may be large, for a field that the metadata does not have. The Index of the result is
@@ -16,7 +16,7 @@ func Get(text, path string) gjson.Result {
 	if from, ok := begin(text); ok {
 		return gjson.Get(from, path) // it stops where the metadata ends
 	}
-	return Of(text).Get(path)
+	return Find(text).Get(path)
 }
 
 // begin returns the JSON of an object from the beginning of its metadata. ok is false if anything but the apiVersion and

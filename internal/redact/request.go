@@ -154,7 +154,7 @@ func (r Request) Replace(tree any, replace func(path []string, value any) any) a
 			left["op"] = Hidden
 		}
 		if value, has := left["value"]; has {
-			left["value"] = walk(ofPointer(path), value, r.rule(), replace)
+			left["value"] = walk(pointerNames(path), value, r.rule(), replace)
 		}
 		redacted = append(redacted, left)
 	}
@@ -170,8 +170,8 @@ func (r Request) ReplaceAnswer(tree any, replace func(path []string, value any) 
 	return walk(nil, tree, rule, replace)
 }
 
-// ofPointer returns the names in a JSON pointer.
-func ofPointer(pointer string) []string {
+// pointerNames returns the names in a JSON pointer.
+func pointerNames(pointer string) []string {
 	elements := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, name := range elements {
 		elements[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)

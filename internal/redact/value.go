@@ -148,9 +148,9 @@ func walk(path []string, value any, hides rule, replace func([]string, any) any)
 // Value returns a copy of a tree of JSON without hidden values.
 func Value(tree any) any { return walk(nil, tree, nil, maskedAs(Hidden)) }
 
-// OfSecret returns the value of a field of a Secret as it is shown. The path is one of package history, such
+// SecretField returns the value of a field of a Secret as it is shown. The path is one of package history, such
 // as data["tls.crt"]. Mask is Hidden or Former.
-func OfSecret(path string, value any, mask string) any {
+func SecretField(path string, value any, mask string) any {
 	return walk(names(path), value, hiddenInSecret, maskedAs(mask))
 }
 

@@ -36,7 +36,7 @@ type ownWrites struct {
 // write observes a write, which run carries out in the context that it gets.
 func (l ownWrites) write(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	o := &observe.Request{Entry: l.history.Begin(ofController(ctx, by, verb, w), 0)}
+	o := &observe.Request{Entry: l.history.Begin(controllerRequest(ctx, by, verb, w), 0)}
 	defer func() {
 		shown := o.Shown()
 		noteResult(o, result, err)
@@ -48,7 +48,7 @@ func (l ownWrites) write(ctx context.Context, by controller.Identity, verb strin
 // stage observes a write that commits together with another one. It returns the context for its stages, and a function
 // to call with its result after the commit.
 func (l ownWrites) stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
-	o := &observe.Request{Entry: l.history.Prepare(ofController(ctx, by, verb, w))}
+	o := &observe.Request{Entry: l.history.Prepare(controllerRequest(ctx, by, verb, w))}
 	ctx = observe.With(ctx, o)
 	return ctx, func(result func() (write.Result, error)) {
 		noteResult(o, write.Result{}, nil)
@@ -161,8 +161,8 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 	event.SetEventResponseStatusCode(code)
 }
 
-// ofController returns the history entry for a write of one of the server's own controllers.
-func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
+// controllerRequest returns the history entry for a write of one of the server's own controllers.
+func controllerRequest(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
 	res := w.Version.Resource
 	q := inspect.Request{
 		Cause: observe.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,

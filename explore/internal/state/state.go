@@ -48,8 +48,8 @@ func Ignored(resource string) bool {
 	return false
 }
 
-// Of returns the state that objects are in.
-func Of(objects []Object) State {
+// New returns the state that objects are in.
+func New(objects []Object) State {
 	objects = slices.Clone(objects)
 	names := canonical(objects)
 	r := newReplacer(objects, names)

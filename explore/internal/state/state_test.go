@@ -53,8 +53,8 @@ spec: {clusterIP: 10.0.0.ADDR, clusterIPs: [10.0.0.ADDR], ports: [PORTS]}
 resource: events
 metadata: {name: NAME, namespace: default}
 `
-	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7", "PULL", "Always", "PORTS", "{name: web, port: 80, nodePort: 30001}, {name: admin, port: 81}").Replace(text)))
-	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81", "PULL", "IfNotPresent", "PORTS", "{name: admin, port: 81}, {name: web, port: 80, nodePort: 30004}").Replace(text)))
+	a := New(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7", "PULL", "Always", "PORTS", "{name: web, port: 80, nodePort: 30001}, {name: admin, port: 81}").Replace(text)))
+	b := New(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81", "PULL", "IfNotPresent", "PORTS", "{name: admin, port: 81}, {name: web, port: 80, nodePort: 30004}").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
@@ -109,8 +109,8 @@ metadata: {name: workers-https, namespace: default, ownerReferences: [{kind: Dep
 resource: endpointgroups.example.com
 metadata: {name: workers-https-SET, namespace: default, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
 `
-	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "UID3", "aaa-3", "SET", "x7k2p", "ONE", "bbbbb", "TWO", "zzzzz").Replace(text)))
-	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "UID3", "bbb-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)))
+	a := New(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "UID3", "aaa-3", "SET", "x7k2p", "ONE", "bbbbb", "TWO", "zzzzz").Replace(text)))
+	b := New(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "UID3", "bbb-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
@@ -119,7 +119,7 @@ metadata: {name: workers-https-SET, namespace: default, ownerReferences: [{kind:
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(a))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	more := Of(append(read(t, strings.NewReplacer("UID1", "ccc-1", "UID2", "ccc-2", "UID3", "ccc-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)),
+	more := New(append(read(t, strings.NewReplacer("UID1", "ccc-1", "UID2", "ccc-2", "UID3", "ccc-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)),
 		read(t, "resource: machines.example.com\nmetadata: {name: workers-q4z8w-ccccc, namespace: default, ownerReferences: [{kind: Set}]}\nspec: {zone: c}\n")...))
 	if got := Differences(a, more, nil); len(got) != 1 || got[0].String() != "machines.example.com default/workers-*3 exists" {
 		t.Errorf("a third machine: %v", got)
@@ -143,9 +143,9 @@ metadata: {name: web-ONE, namespace: default, ownerReferences: [{kind: Machine, 
 resource: disks.example.com
 metadata: {name: web-TWO, namespace: default, ownerReferences: [{kind: Machine, name: web-TWO}]}
 `
-	a := Of(read(t, strings.NewReplacer("ONE", "bbbbb", "TWO", "zzzzz", "DAY1", "1", "DAY2", "2").Replace(text)))
+	a := New(read(t, strings.NewReplacer("ONE", "bbbbb", "TWO", "zzzzz", "DAY1", "1", "DAY2", "2").Replace(text)))
 	for _, times := range [][]string{{"DAY1", "1", "DAY2", "2"}, {"DAY1", "2", "DAY2", "1"}} {
-		b := Of(read(t, strings.NewReplacer(append(times, "ONE", "ddddd", "TWO", "ccccc")...).Replace(text)))
+		b := New(read(t, strings.NewReplacer(append(times, "ONE", "ddddd", "TWO", "ccccc")...).Replace(text)))
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Errorf("%v (-a +b):\n%s", times, diff)
 		}
@@ -170,8 +170,8 @@ spec:
   volumes: [{name: kube-api-access-TOKEN2}]
 status: {podIP: 10.0.0.ADDR2, podIPs: [{ip: 10.0.0.ADDR2}], containerStatuses: [{containerID: "containerd://ADDR2", lastState: {terminated: {containerID: "containerd://1"}}}]}
 `
-	a := Of(read(t, strings.NewReplacer("NAME1", "x7k2p", "NAME2", "b8d4h", "UID", "a", "TOKEN1", "aaaaa", "TOKEN2", "bbbbb", "ADDR1", "4", "ADDR2", "5").Replace(text)))
-	b := Of(read(t, strings.NewReplacer("NAME1", "c5f6g", "NAME2", "q4z8w", "UID", "b", "TOKEN1", "z2z2z", "TOKEN2", "c3c3c", "ADDR1", "9", "ADDR2", "8").Replace(text)))
+	a := New(read(t, strings.NewReplacer("NAME1", "x7k2p", "NAME2", "b8d4h", "UID", "a", "TOKEN1", "aaaaa", "TOKEN2", "bbbbb", "ADDR1", "4", "ADDR2", "5").Replace(text)))
+	b := New(read(t, strings.NewReplacer("NAME1", "c5f6g", "NAME2", "q4z8w", "UID", "b", "TOKEN1", "z2z2z", "TOKEN2", "c3c3c", "ADDR1", "9", "ADDR2", "8").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
@@ -250,7 +250,7 @@ resource: replicasets.apps
 metadata: {name: web-7c5ddbdf54, namespace: default, labels: {pod-template-hash: 7c5ddbdf54}, ownerReferences: [{kind: Deployment, name: web, uid: u1, controller: true}]}
 spec: {replicas: 0}
 `
-	created, changed := Of(read(t, fill("1", "6b578b6c7c", "x7k2p"))), Of(read(t, fill("2", "5d79878787", "q4z8w")+old))
+	created, changed := New(read(t, fill("1", "6b578b6c7c", "x7k2p"))), New(read(t, fill("2", "5d79878787", "q4z8w")+old))
 	if diff := cmp.Diff(created, changed); diff != "" {
 		t.Errorf("(-created +changed):\n%s", diff)
 	}
@@ -272,7 +272,7 @@ spec: {replicas: 0}
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// An update that has not ended is one.
-	halfway := Of(read(t, strings.Replace(fill("1", "6b578b6c7c", "x7k2p"), "updateRevision: db-6b578b6c7c", "updateRevision: db-5d79878787", 1)))
+	halfway := New(read(t, strings.Replace(fill("1", "6b578b6c7c", "x7k2p"), "updateRevision: db-6b578b6c7c", "updateRevision: db-5d79878787", 1)))
 	differences := Differences(created, halfway, nil)
 	if len(differences) != 1 || differences[0].String() != "statefulsets.apps default/db: /status/currentRevision" {
 		t.Errorf("halfway: %v", differences)
@@ -290,7 +290,7 @@ resource: configmaps
 metadata: {name: a, namespace: default, labels: {pod-template-hash: VALUE}}
 data: {replicas: VALUE}
 `
-	stateOf := func(value string) State { return Of(read(t, strings.ReplaceAll(text, "VALUE", value))) }
+	stateOf := func(value string) State { return New(read(t, strings.ReplaceAll(text, "VALUE", value))) }
 	var got []string
 	for _, d := range Differences(stateOf("v1"), stateOf("v2"), nil) {
 		got = append(got, d.String())
@@ -305,7 +305,7 @@ data: {replicas: VALUE}
 }
 
 func TestDifferences(t *testing.T) {
-	want := Of(read(t, `
+	want := New(read(t, `
 resource: deployments.apps
 metadata: {name: a, namespace: default, labels: {x: "1"}}
 spec: {replicas: 2, containers: [{name: a, image: one}], gone: true}
@@ -313,7 +313,7 @@ spec: {replicas: 2, containers: [{name: a, image: one}], gone: true}
 resource: configmaps
 metadata: {name: lost, namespace: default}
 `))
-	got := Of(read(t, `
+	got := New(read(t, `
 resource: deployments.apps
 metadata: {name: a, namespace: default, labels: {x: "1"}, annotations: {}}
 spec: {replicas: 3, containers: [{name: a, image: two}], new: {}, added: 1}

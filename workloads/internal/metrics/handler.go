@@ -128,7 +128,7 @@ func (h *Handler) node(name string) (runtime.Object, error) {
 	if !h.Reports(name) {
 		return nil, apierrors.NewNotFound(metrics.Resource("nodemetrics"), name)
 	}
-	return h.ofNode(node), nil
+	return h.nodeMetrics(node), nil
 }
 
 func (h *Handler) pod(namespace, name string) (runtime.Object, error) {
@@ -136,7 +136,7 @@ func (h *Handler) pod(namespace, name string) (runtime.Object, error) {
 	if err != nil { // metrics-server's error has the resource, client-go's the kind
 		return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}
-	m, ok := h.ofPod(pod)
+	m, ok := h.podMetrics(pod)
 	if !ok {
 		return nil, apierrors.NewNotFound(metrics.Resource("podmetrics"), namespace+"/"+name)
 	}
@@ -151,7 +151,7 @@ func (h *Handler) nodes(selector labels.Selector, field fields.Selector) (runtim
 	list := &v1beta1.NodeMetricsList{Items: []v1beta1.NodeMetrics{}}
 	for _, n := range nodes {
 		if h.Reports(n.Name) && field.Matches(nameOf(n)) {
-			list.Items = append(list.Items, *h.ofNode(n))
+			list.Items = append(list.Items, *h.nodeMetrics(n))
 		}
 	}
 	slices.SortFunc(list.Items, func(a, b v1beta1.NodeMetrics) int { return strings.Compare(a.Name, b.Name) })
@@ -165,7 +165,7 @@ func (h *Handler) pods(namespace string, selector labels.Selector, field fields.
 	}
 	list := &v1beta1.PodMetricsList{Items: []v1beta1.PodMetrics{}}
 	for _, p := range pods {
-		if m, ok := h.ofPod(p); ok && field.Matches(nameOf(p)) {
+		if m, ok := h.podMetrics(p); ok && field.Matches(nameOf(p)) {
 			list.Items = append(list.Items, *m)
 		}
 	}
@@ -180,8 +180,8 @@ func nameOf(obj metav1.Object) fields.Set {
 	return fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
 }
 
-// ofPod returns the metrics of a Pod. It returns false if the Pod does not run or its Node does not report.
-func (h *Handler) ofPod(pod *corev1.Pod) (*v1beta1.PodMetrics, bool) {
+// podMetrics returns the metrics of a Pod. It returns false if the Pod does not run or its Node does not report.
+func (h *Handler) podMetrics(pod *corev1.Pod) (*v1beta1.PodMetrics, bool) {
 	if pod.Status.Phase != corev1.PodRunning {
 		return nil, false
 	}
@@ -204,15 +204,15 @@ func (h *Handler) ofPod(pod *corev1.Pod) (*v1beta1.PodMetrics, bool) {
 	return m, true
 }
 
-// ofNode returns the metrics of a Node: the sum of its Pods.
-func (h *Handler) ofNode(node *corev1.Node) *v1beta1.NodeMetrics {
+// nodeMetrics returns the metrics of a Node: the sum of its Pods.
+func (h *Handler) nodeMetrics(node *corev1.Node) *v1beta1.NodeMetrics {
 	var used []corev1.ResourceList
 	pods, _ := h.Pods.List(labels.Everything()) // a lister returns no error
 	for _, p := range pods {
 		if p.Spec.NodeName != node.Name {
 			continue
 		}
-		if m, ok := h.ofPod(p); ok {
+		if m, ok := h.podMetrics(p); ok {
 			for _, c := range m.Containers {
 				used = append(used, c.Usage)
 			}

@@ -21,14 +21,14 @@ func init() {
 // exceptControllers returns a handler that ignores errors of Kubernetes' controllers without a context.
 func exceptControllers(h utilruntime.ErrorHandler) utilruntime.ErrorHandler {
 	return func(ctx context.Context, err error, msg string, keysAndValues ...any) {
-		if ctx != context.Background() || !ofController() {
+		if ctx != context.Background() || !calledByController() {
 			h(ctx, err, msg, keysAndValues...)
 		}
 	}
 }
 
-// ofController reports whether one of Kubernetes' controllers, or its scheduler, has called an error handler.
-func ofController() bool {
+// calledByController reports whether one of Kubernetes' controllers, or its scheduler, has called an error handler.
+func calledByController() bool {
 	counters := make([]uintptr, 16)
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
 	for {

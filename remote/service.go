@@ -1,12 +1,13 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+
+	utiljson "github.com/fakecluster/fakecluster/remote/internal/json"
 )
 
 // callablesField is the setting with the handlers. It is not sent to the host.
@@ -148,7 +149,11 @@ func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer := &conversionResponse{UID: review.Request.UID, ConvertedObjects: []map[string]any{}}
 	answer.Result.Status = "Success"
 	for _, raw := range review.Request.Objects {
-		obj, err := decoded(raw)
+		var obj map[string]any
+		err := utiljson.Unmarshal(raw, &obj)
+		if err == nil && obj == nil {
+			err = errors.New("the object is null")
+		}
 		if err == nil {
 			err = f(req.Context(), obj, review.Request.DesiredAPIVersion)
 		}
@@ -168,38 +173,4 @@ func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // an error means that the caller has gone
-}
-
-// decoded decodes an object as unstructured objects are: whole numbers are of the type int64.
-func decoded(text []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var obj map[string]any
-	if err := d.Decode(&obj); err != nil {
-		return nil, err
-	}
-	if obj == nil {
-		return nil, errors.New("the object is null")
-	}
-	return withNumbers(obj).(map[string]any), nil
-}
-
-func withNumbers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for k, v := range value {
-			value[k] = withNumbers(v)
-		}
-	case []any:
-		for i, v := range value {
-			value[i] = withNumbers(v)
-		}
-	case json.Number:
-		if n, err := value.Int64(); err == nil {
-			return n
-		}
-		n, _ := value.Float64()
-		return n
-	}
-	return value
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	utiljson "github.com/fakecluster/fakecluster/remote/internal/json"
+
 	"github.com/fakecluster/fakecluster/remote/internal/printable"
 )
 
@@ -74,7 +76,7 @@ func shorten(text string) string {
 // UnmarshalJSON implements json.Unmarshaler: whole numbers become int64, as in an unstructured object.
 func (v *FieldValue) UnmarshalJSON(text []byte) error {
 	var m map[string]any
-	if err := unmarshal(text, &m); err != nil {
+	if err := utiljson.Unmarshal(text, &m); err != nil {
 		return err
 	}
 	v.Path, _ = m["path"].(string)
@@ -85,7 +87,7 @@ func (v *FieldValue) UnmarshalJSON(text []byte) error {
 // UnmarshalJSON implements json.Unmarshaler: whole numbers become int64, as in an unstructured object.
 func (c *FieldChange) UnmarshalJSON(text []byte) error {
 	var m map[string]any
-	if err := unmarshal(text, &m); err != nil {
+	if err := utiljson.Unmarshal(text, &m); err != nil {
 		return err
 	}
 	c.Path, _ = m["path"].(string)

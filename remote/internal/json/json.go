@@ -1,33 +1,34 @@
-package inspect
+// Package json reads JSON into the types that unstructured objects of Kubernetes have.
+package json
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// unmarshal reads JSON. Whole numbers become int64, and others float64.
-func unmarshal(text []byte, into *map[string]any) error {
+// Unmarshal reads an object. Whole numbers become int64, and others float64.
+func Unmarshal(text []byte, into *map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
 		return err
 	}
 	for key, value := range *into {
-		(*into)[key] = plain(value)
+		(*into)[key] = withNumbers(value)
 	}
 	return nil
 }
 
-// plain replaces the numbers in a value.
-func plain(value any) any {
+// withNumbers replaces the numbers in a value.
+func withNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, field := range v {
-			v[key] = plain(field)
+			v[key] = withNumbers(field)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = plain(item)
+			v[i] = withNumbers(item)
 		}
 	case json.Number:
 		if n, err := v.Int64(); err == nil {

@@ -8,20 +8,14 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
 // emptyNames say nothing of what they name, so that a reader has to look at the type.
 var emptyNames = []string{"of", "is", "was", "all", "at"}
 
-// maxEmptyNames is how many declarations of this repository, with those of its tests, still have such a name. The number may only fall.
-const maxEmptyNames = 6
-
-// TestFewDeclarationsHaveEmptyNames counts fields, parameters, variables, functions and types. Those of testdata do not count.
-func TestFewDeclarationsHaveEmptyNames(t *testing.T) {
-	count := 0
-	found := map[string]int{} // by folder
+// TestNoDeclarationHasAnEmptyName reads fields, parameters, variables, functions and types, of tests too. Those of testdata do not count.
+func TestNoDeclarationHasAnEmptyName(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -32,39 +26,28 @@ func TestFewDeclarationsHaveEmptyNames(t *testing.T) {
 		case entry.IsDir() || filepath.Ext(path) != ".go":
 			return nil
 		}
-		n, err := countEmptyNames(path)
-		count += n
-		found[filepath.Dir(path)] += n
+		found, err := findEmptyNames(path)
+		for _, declaration := range found {
+			t.Errorf("%s: give this the name of what it holds", declaration)
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch {
-	case count > maxEmptyNames:
-		t.Errorf("%d declarations are called %s, and only %d were: give the new ones the name of what they hold", count, strings.Join(emptyNames, ", "), maxEmptyNames)
-	case count < maxEmptyNames:
-		t.Errorf("%d declarations are called %s: set maxEmptyNames to that number", count, strings.Join(emptyNames, ", "))
-	}
-	if t.Failed() {
-		for folder, n := range found {
-			if n > 0 {
-				t.Logf("%s: %d", folder, n)
-			}
-		}
-	}
 }
 
-// countEmptyNames counts the declarations of a file whose names say nothing.
-func countEmptyNames(path string) (count int, err error) {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+// findEmptyNames returns the declarations of a file whose names say nothing, with their lines.
+func findEmptyNames(path string) (found []string, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 	if err != nil {
-		return 0, fmt.Errorf("reading declarations: %w", err)
+		return nil, fmt.Errorf("reading declarations: %w", err)
 	}
 	declared := func(names ...ast.Expr) {
 		for _, name := range names {
 			if id, ok := name.(*ast.Ident); ok && slices.Contains(emptyNames, id.Name) {
-				count++
+				found = append(found, fmt.Sprintf("%s: %s", files.Position(id.Pos()), id.Name))
 			}
 		}
 	}
@@ -93,5 +76,5 @@ func countEmptyNames(path string) (count int, err error) {
 		}
 		return true
 	})
-	return count, nil
+	return found, nil
 }

@@ -87,7 +87,7 @@ func operate(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	all, err := factory.Build()
+	controllerContext, err := factory.Build()
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func operate(ctx context.Context, cfg *rest.Config) error {
 		}
 		running.Go(func() { errs <- c.Run(5, ctx) })
 	}
-	all.SharedInformerFactory.Start(ctx.Done())
-	all.KubeSharedInformerFactory.Start(ctx.Done())
-	all.HTTP01ResourceMetadataInformersFactory.Start(ctx.Done())
+	controllerContext.SharedInformerFactory.Start(ctx.Done())
+	controllerContext.KubeSharedInformerFactory.Start(ctx.Done())
+	controllerContext.HTTP01ResourceMetadataInformersFactory.Start(ctx.Done())
 	running.Wait()
-	all.SharedInformerFactory.Shutdown()
-	all.KubeSharedInformerFactory.Shutdown()
-	all.HTTP01ResourceMetadataInformersFactory.Shutdown()
+	controllerContext.SharedInformerFactory.Shutdown()
+	controllerContext.KubeSharedInformerFactory.Shutdown()
+	controllerContext.HTTP01ResourceMetadataInformersFactory.Shutdown()
 	close(errs)
 	for failed := range errs {
 		err = errors.Join(err, failed)
@@ -160,8 +160,8 @@ func newWebhook(t *testing.T) http.Handler {
 
 // transports are the default transport of net/http, which client-go uses for an address without TLS: each cluster has an address.
 type transports struct {
-	n   atomic.Int64
-	all sync.Map // of target by host
+	n       atomic.Int64
+	targets sync.Map // of target by host
 }
 
 type target struct {
@@ -181,13 +181,13 @@ func (t *transports) add(cfg *rest.Config) (address string, err error) {
 		return "", err
 	}
 	host := fmt.Sprintf("cluster-%d", t.n.Add(1))
-	t.all.Store(host, to)
+	t.targets.Store(host, to)
 	return "http://" + host, nil
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
-	found, ok := t.all.Load(req.URL.Host)
+	found, ok := t.targets.Load(req.URL.Host)
 	if !ok {
 		return nil, fmt.Errorf("there is no cluster with the address %s", req.URL.Host)
 	}

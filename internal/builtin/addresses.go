@@ -34,7 +34,7 @@ const (
 // It takes the place of upstream's MetaAllocator, which reads ServiceCIDRs from informers and a queue, and draws
 // addresses with a seed from the clock.
 type addresses struct {
-	*taking
+	*allocation
 	family api.IPFamily
 }
 
@@ -207,7 +207,7 @@ func (a addresses) take(address netip.Addr) error {
 		return ipallocator.ErrAllocated
 	}
 	if err == nil {
-		a.took(address.AsSlice())
+		a.record(address.AsSlice())
 	}
 	return err
 }

@@ -21,18 +21,18 @@ import (
 
 var apiExtensions = []string{"api-extensions"}
 
-var validatingPolicies = validatingadmissionpolicy.NewStrategy(readsParams{}, paramKinds{})
+var validatingPolicies = validatingadmissionpolicy.NewStrategy(paramAuthorizer{}, paramKinds{})
 
 var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 	{
 		kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", singular: "mutatingadmissionpolicy", categories: apiExtensions,
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
-		strategy: mutatingadmissionpolicy.NewStrategy(readsParams{}, paramKinds{}),
+		strategy: mutatingadmissionpolicy.NewStrategy(paramAuthorizer{}, paramKinds{}),
 	},
 	{
 		kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", singular: "mutatingadmissionpolicybinding", categories: apiExtensions,
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
-		strategy: mutatingadmissionpolicybinding.NewStrategy(readsParams{}, policies{}, paramKinds{}),
+		strategy: mutatingadmissionpolicybinding.NewStrategy(paramAuthorizer{}, policies{}, paramKinds{}),
 	},
 	{
 		kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", singular: "mutatingwebhookconfiguration", categories: apiExtensions,
@@ -49,7 +49,7 @@ var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 	{
 		kind: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", singular: "validatingadmissionpolicybinding", categories: apiExtensions,
 		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
-		strategy: validatingadmissionpolicybinding.NewStrategy(readsParams{}, policies{}, paramKinds{}),
+		strategy: validatingadmissionpolicybinding.NewStrategy(paramAuthorizer{}, policies{}, paramKinds{}),
 	},
 	{
 		kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", singular: "validatingwebhookconfiguration", categories: apiExtensions,

@@ -85,8 +85,8 @@ func newInitial(key, text string) initial {
 	}
 }
 
-// ofInitialText returns the objects of initialText.
-var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Network{}) })
+// defaultInitials returns the objects of initialText, with its own addresses.
+var defaultInitials = sync.OnceValue(func() []initial { return readInitialText(Network{}) })
 
 // readInitialText returns the objects of initialText with the addresses of a network.
 func readInitialText(n Network) []initial {
@@ -115,7 +115,7 @@ func initialsOf(o Options) []initial {
 }
 
 func newInitials(o Options) []initial {
-	text := ofInitialText()
+	text := defaultInitials()
 	if o.Network != (Network{}) {
 		text = readInitialText(o.Network)
 	}

@@ -12,7 +12,7 @@ import (
 // binding, may read the parameters.
 
 // paramKinds returns the kind as the name of the resource, because upstream resolves kinds without a context, and so
-// without a cluster. readsParams replaces it by the real name.
+// without a cluster. paramAuthorizer replaces it by the real name.
 type paramKinds struct{}
 
 // Resolve implements resolver.ResourceResolver.
@@ -20,12 +20,12 @@ func (paramKinds) Resolve(kind schema.GroupVersionKind) (schema.GroupVersionReso
 	return kind.GroupVersion().WithResource(kind.Kind), nil
 }
 
-// readsParams is the authorizer of the cluster in the context. If no resource has the kind, the user must be allowed to
+// paramAuthorizer is the authorizer of the cluster in the context. If no resource has the kind, the user must be allowed to
 // read all resources of the group.
-type readsParams struct{}
+type paramAuthorizer struct{}
 
 // Authorize implements authorizer.UnconditionalAuthorizer.
-func (readsParams) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (paramAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err

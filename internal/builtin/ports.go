@@ -28,7 +28,7 @@ func (n *NodePorts) storage(ranges []netip.Prefix) (*serviceStorage, error) {
 }
 
 func (n *NodePorts) putBack(s *serviceStorage) {
-	*s.taking = taking{}
+	*s.allocation = allocation{}
 	n.storages.Put(s)
 }
 
@@ -44,7 +44,7 @@ func (n *NodePorts) allocatorOf(c Cluster) (*portallocator.PortAllocator, error)
 		return nil, err
 	}
 	ports, err := portallocator.New(c.NodePortRange(), func(size int, _ string, reserved int) (allocator.Interface, error) {
-		return &places{random: c.Random, size: size, reserved: reserved, taken: map[int]bool{}}, nil
+		return &offsetAllocator{random: c.Random, size: size, reserved: reserved, taken: map[int]bool{}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -58,47 +58,47 @@ func (n *NodePorts) allocatorOf(c Cluster) (*portallocator.PortAllocator, error)
 	return ports, nil
 }
 
-// places allocates numbers from 0 to size-1. Upstream's implementation draws numbers with a seed from the clock.
-type places struct {
+// offsetAllocator allocates numbers from 0 to size-1. Upstream's implementation draws numbers with a seed from the clock.
+type offsetAllocator struct {
 	random func(bound int) int
 	size   int
-	// reserved is the number of first places that AllocateNext uses last, so that they stay free for requests of
-	// specific places.
+	// reserved is the number of first offsets that AllocateNext uses last, so that they stay free for requests of
+	// specific offsets.
 	reserved int
 
 	mu    sync.Mutex
 	taken map[int]bool
 }
 
-var _ allocator.Interface = &places{}
+var _ allocator.Interface = &offsetAllocator{}
 
 // Allocate implements allocator.Interface.
-func (p *places) Allocate(place int) (bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if place < 0 || place >= p.size {
-		return false, fmt.Errorf("place %d is not one of %d", place, p.size)
+func (a *offsetAllocator) Allocate(offset int) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if offset < 0 || offset >= a.size {
+		return false, fmt.Errorf("offset %d is not one of %d", offset, a.size)
 	}
-	if p.taken[place] {
+	if a.taken[offset] {
 		return false, nil
 	}
-	p.taken[place] = true
+	a.taken[offset] = true
 	return true, nil
 }
 
 // AllocateNext implements allocator.Interface.
-func (p *places) AllocateNext() (int, bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, part := range [...]struct{ from, size int }{{p.reserved, p.size - p.reserved}, {0, p.reserved}} {
+func (a *offsetAllocator) AllocateNext() (int, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, part := range [...]struct{ from, size int }{{a.reserved, a.size - a.reserved}, {0, a.reserved}} {
 		if part.size == 0 {
 			continue
 		}
-		start := p.random(part.size)
+		start := a.random(part.size)
 		for i := range part.size {
-			if place := part.from + (start+i)%part.size; !p.taken[place] {
-				p.taken[place] = true
-				return place, true, nil
+			if offset := part.from + (start+i)%part.size; !a.taken[offset] {
+				a.taken[offset] = true
+				return offset, true, nil
 			}
 		}
 	}
@@ -106,37 +106,37 @@ func (p *places) AllocateNext() (int, bool, error) {
 }
 
 // Release implements allocator.Interface.
-func (p *places) Release(place int) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.taken, place)
+func (a *offsetAllocator) Release(offset int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.taken, offset)
 	return nil
 }
 
 // ForEach implements allocator.Interface.
-func (p *places) ForEach(f func(int)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for place := range p.size {
-		if p.taken[place] {
-			f(place)
+func (a *offsetAllocator) ForEach(f func(int)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for offset := range a.size {
+		if a.taken[offset] {
+			f(offset)
 		}
 	}
 }
 
 // Has implements allocator.Interface.
-func (p *places) Has(place int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.taken[place]
+func (a *offsetAllocator) Has(offset int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.taken[offset]
 }
 
 // Free implements allocator.Interface.
-func (p *places) Free() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.size - len(p.taken)
+func (a *offsetAllocator) Free() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.size - len(a.taken)
 }
 
 // Destroy implements allocator.Interface.
-func (p *places) Destroy() {}
+func (a *offsetAllocator) Destroy() {}

@@ -41,15 +41,15 @@ var groups = []*group{
 
 var definitions = group{name: "apiextensions.k8s.io"}
 
-// made caches the resources by Options.key, for 16 of them. A process uses few.
-var made = cache.New[string, []*resource.Resource](16)
+// resourcesByOptions caches the resources by Options.key, for 16 of them. A process uses few.
+var resourcesByOptions = cache.New[string, []*resource.Resource](16)
 
 // Resources returns the resources of all kinds in the order of discovery. If crds, the resource of
 // CustomResourceDefinitions, is not nil, it is included at its place. All clusters with the same options share the other
 // resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.key()
-	cached, _ := made.Make(key, 1, func() ([]*resource.Resource, error) { return newResources(o), nil })
+	cached, _ := resourcesByOptions.Make(key, 1, func() ([]*resource.Resource, error) { return newResources(o), nil })
 	resources := make([]*resource.Resource, 0, len(cached)+1)
 	for _, r := range cached {
 		if r == nil {

@@ -40,7 +40,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 		return nil, apierrors.NewInternalError(err)
 	}
 	defer c.NodePorts().putBack(storage)
-	*storage.taking = taking{cluster: c, service: service, ports: ports}
+	*storage.allocation = allocation{cluster: c, service: service, ports: ports}
 	var options []string
 	if dryRun {
 		options = []string{metav1.DryRunAll}
@@ -55,7 +55,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 		former = held(old)
 		_, err = storage.BeginUpdate(ctx, service, old, &metav1.UpdateOptions{DryRun: options})
 	}
-	taken := storage.taking.holdings
+	taken := storage.allocation.holdings
 	if err != nil {
 		taken.release(c, ports)
 		return nil, err
@@ -85,30 +85,30 @@ func releaseOfService(ctx context.Context, obj runtime.Object) {
 	}
 }
 
-// taking has the addresses and ports that a write of a service has allocated so far.
-type taking struct {
+// allocation has the addresses and ports that a write of a service has allocated so far.
+type allocation struct {
 	cluster Cluster
 	service *api.Service
 	ports   portallocator.Interface
 	holdings
 }
 
-// serviceStorage is upstream's storage of services, for one write at a time. taking records its allocations.
+// serviceStorage is upstream's storage of services, for one write at a time, whose allocations are in allocation.
 type serviceStorage struct {
 	*servicestorage.REST
-	taking *taking
+	allocation *allocation
 }
 
 // newServiceStorage returns a storage for a cluster whose services have addresses of the ranges. The first one is for
 // services that do not request a family.
 func newServiceStorage(ranges []netip.Prefix) (*serviceStorage, error) {
-	t := &taking{}
+	a := &allocation{}
 	allocators := map[api.IPFamily]ipallocator.Interface{}
 	for _, r := range ranges {
-		allocators[familyOf(r.Addr())] = addresses{t, familyOf(r.Addr())}
+		allocators[familyOf(r.Addr())] = addresses{a, familyOf(r.Addr())}
 	}
-	storage, _, _, err := servicestorage.NewREST(overCluster{}, familyOf(ranges[0].Addr()), allocators, nodePorts{t}, nil, nil, nil)
-	return &serviceStorage{storage, t}, err
+	storage, _, _, err := servicestorage.NewREST(overCluster{}, familyOf(ranges[0].Addr()), allocators, nodePorts{a}, nil, nil, nil)
+	return &serviceStorage{storage, a}, err
 }
 
 // holdings are addresses and node ports.
@@ -159,8 +159,8 @@ func (h holdings) release(c Cluster, ports portallocator.Interface) {
 	}
 }
 
-// nodePorts allocates node ports of the cluster for a write, and records them in taking.
-type nodePorts struct{ *taking }
+// nodePorts allocates node ports of the cluster for a write, and records them in its allocation.
+type nodePorts struct{ *allocation }
 
 var _ portallocator.Interface = nodePorts{}
 
@@ -197,5 +197,5 @@ func (p nodePorts) Destroy() {}
 // EnableMetrics implements portallocator.Interface.
 func (p nodePorts) EnableMetrics() {}
 
-// took records that the write has allocated an address.
-func (t *taking) took(ip net.IP) { t.holdings.ips = append(t.holdings.ips, ip.String()) }
+// record records an address that the write has allocated.
+func (a *allocation) record(ip net.IP) { a.holdings.ips = append(a.holdings.ips, ip.String()) }

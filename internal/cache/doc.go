@@ -14,7 +14,7 @@
 //	internal/admission/policy  compiledValidating  a compiled ValidatingAdmissionPolicy         256
 //	internal/builtin           initials            the initial objects of a set of options      16
 //	internal/builtin           kindTypes           the types of a kind, for apply               256
-//	internal/builtin           made                the built-in resources of a set of options   16
+//	internal/builtin           resourcesByOptions  the built-in resources of a set of options   16
 //	internal/crd               compiledSchemas     the compiled schema of a version             1024
 //	internal/crd               readDefinitions     a definition, by the body of its request     16 MiB of text
 //	internal/crd               sharedSpecs         the last spec of definitions of a name       16 MiB of text

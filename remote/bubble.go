@@ -291,7 +291,7 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 		b.wake()
 	}
 	switch kind {
-	case answerBegins:
+	case answerHead:
 		status, err := messages.number()
 		if err != nil {
 			return err
@@ -300,14 +300,14 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 		if err != nil {
 			return err
 		}
-		x.begins(int(status), header)
-	case answerGoesOn:
+		x.setHead(int(status), header)
+	case answerData:
 		data, err := messages.text()
 		if err != nil {
 			return err
 		}
-		x.goesOn(data)
-	case answerEnds:
+		x.addData(data)
+	case answerEnd:
 		text, err := messages.text()
 		if err != nil {
 			return err
@@ -472,12 +472,12 @@ func (x *exchange) change(f func()) {
 	}
 }
 
-func (x *exchange) begins(status int, header http.Header) {
+func (x *exchange) setHead(status int, header http.Header) {
 	x.answered.Store(true)
 	x.change(func() { x.status, x.header = status, header })
 }
 
-func (x *exchange) goesOn(data []byte) {
+func (x *exchange) addData(data []byte) {
 	if len(data) > 0 {
 		x.change(func() { x.data = append(x.data, data) })
 	}

@@ -15,13 +15,13 @@ import (
 const (
 	beginExchange  = 1
 	cancelExchange = 2
-	answerBegins   = 3
-	answerGoesOn   = 4
-	answerEnds     = 5
+	answerHead     = 3
+	answerData     = 4
+	answerEnd      = 5
 	mistakeFound   = 6
-	functionBegins = 7
-	functionGoesOn = 8
-	functionEnds   = 9
+	functionHead   = 7
+	functionData   = 8
+	functionEnd    = 9
 	callFunction   = 10
 	cancelCall     = 11
 	timeExpected   = 12

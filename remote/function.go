@@ -351,7 +351,7 @@ func (b *bubble) serve(id uint64, h http.Handler, req *http.Request) {
 		if outcome == functionDone {
 			w.WriteHeader(http.StatusOK)
 		}
-		w.frame = appendText(binary.AppendUvarint(appendKind(w.start(), functionEnds, id), outcome), text)
+		w.frame = appendText(binary.AppendUvarint(appendKind(w.start(), functionEnd, id), outcome), text)
 		w.send()
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -408,7 +408,7 @@ func (w *callAnswer) WriteHeader(status int) {
 		return
 	}
 	w.begun = true
-	w.frame = appendHeader(binary.AppendUvarint(appendKind(w.start(), functionBegins, w.id), uint64(status)), w.header)
+	w.frame = appendHeader(binary.AppendUvarint(appendKind(w.start(), functionHead, w.id), uint64(status)), w.header)
 }
 
 // Write implements http.ResponseWriter.
@@ -417,7 +417,7 @@ func (w *callAnswer) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	w.frame = appendText(appendKind(w.start(), functionGoesOn, w.id), p)
+	w.frame = appendText(appendKind(w.start(), functionData, w.id), p)
 	if len(w.frame) > maxAnswerPart {
 		w.send()
 	}

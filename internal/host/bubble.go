@@ -269,7 +269,7 @@ func (d *driver) take(messages reader) error {
 				x.cancel()
 			}
 			continue
-		case functionBegins, functionGoesOn, functionEnds:
+		case functionHead, functionData, functionEnd:
 			if err := d.takeCall(kind, id, &messages); err != nil {
 				return err
 			}
@@ -407,17 +407,17 @@ func (x *exchange) put(add func(out []byte) []byte) {
 }
 
 func (x *exchange) putData(p []byte) {
-	x.put(func(out []byte) []byte { return appendText(appendKind(out, answerGoesOn, x.id), p) })
+	x.put(func(out []byte) []byte { return appendText(appendKind(out, answerData, x.id), p) })
 }
 
 func (x *exchange) putHead(status int, header http.Header) {
 	x.put(func(out []byte) []byte {
-		return appendHeader(binary.AppendUvarint(appendKind(out, answerBegins, x.id), uint64(status)), header)
+		return appendHeader(binary.AppendUvarint(appendKind(out, answerHead, x.id), uint64(status)), header)
 	})
 }
 
 func (x *exchange) putEnd(text string) {
-	x.put(func(out []byte) []byte { x.ended = true; return appendText(appendKind(out, answerEnds, x.id), text) })
+	x.put(func(out []byte) []byte { x.ended = true; return appendText(appendKind(out, answerEnd, x.id), text) })
 }
 
 // serve serves the request.

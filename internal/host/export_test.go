@@ -71,12 +71,12 @@ func ReadAnswers(r *bufio.Reader, answers map[uint64]Answered) (now time.Time, e
 		}
 		a := answers[id]
 		switch kind {
-		case answerBegins:
+		case answerHead:
 			if status, err = messages.number(); err == nil {
 				_, err = messages.header()
 			}
 			a.Status = int(status)
-		case answerGoesOn:
+		case answerData:
 			text, err = messages.text()
 			a.Body += string(text)
 		case timeExpected:
@@ -86,7 +86,7 @@ func ReadAnswers(r *bufio.Reader, answers map[uint64]Answered) (now time.Time, e
 		case trialEnded:
 		case callFunction:
 			messages = nil // the rest is about the call
-		case answerEnds, mistakeFound:
+		case answerEnd, mistakeFound:
 			text, err = messages.text()
 			a.Ended, a.Err = true, string(text)
 		default:

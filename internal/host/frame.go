@@ -25,14 +25,14 @@ const (
 	// An action of the client.
 	beginExchange  = 1 // cluster (text; empty: the control API), method (text), URI (text), host (text), header, body (text)
 	cancelExchange = 2
-	functionBegins = 7 // status (number), header: of the answer to a call; the exchange is the number of the call
-	functionGoesOn = 8 // bytes (text)
-	functionEnds   = 9 // outcome (number), text of a panic (text)
+	functionHead   = 7 // status (number), header: of the answer to a call; the exchange is the number of the call
+	functionData   = 8 // bytes (text)
+	functionEnd    = 9 // outcome (number), text of a panic (text)
 
 	// An event of the host.
-	answerBegins = 3  // status (number), header
-	answerGoesOn = 4  // bytes (text)
-	answerEnds   = 5  // error (text; empty: none)
+	answerHead   = 3  // status (number), header
+	answerData   = 4  // bytes (text)
+	answerEnd    = 5  // error (text; empty: none)
 	mistakeFound = 6  // what is wrong (text); the exchange is 0
 	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the number of the call stands in place of the exchange
 	cancelCall   = 11 // nobody waits for the answer any more

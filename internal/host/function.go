@@ -271,7 +271,7 @@ func (d *driver) takeCall(kind byte, id uint64, messages *reader) error {
 	}
 	var err error
 	switch kind {
-	case functionBegins:
+	case functionHead:
 		var status uint64
 		if status, err = messages.number(); err == nil {
 			c.header, err = messages.header()
@@ -279,11 +279,11 @@ func (d *driver) takeCall(kind byte, id uint64, messages *reader) error {
 		if c.status = int(status); err == nil && (c.status < 200 || c.status > 999) {
 			return errFrame
 		}
-	case functionGoesOn:
+	case functionData:
 		var data []byte
 		data, err = messages.text()
 		c.data = append(c.data, data...)
-	case functionEnds:
+	case functionEnd:
 		if c.outcome, err = messages.number(); err == nil {
 			var text []byte
 			text, err = messages.text()

@@ -19,6 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/callers"
+	"github.com/fakecluster/fakecluster/internal/place"
 )
 
 const (
@@ -53,6 +54,11 @@ type run struct {
 	pace       *pace      // limits the rate of requests; nil: no limit
 	user       *meanwhile // steps of the user while the operator works; nil: none
 	realTime   bool       // the run is not in a bubble
+
+	// there is where the body and its controllers run; nil: that is this process, or the run is the trial of an operator.
+	there place.Trial
+	// panic ends the process of the test with a text; nil: the run is the trial of an operator.
+	panic func(text string)
 
 	earlier int // requests of controllers in the clusters from which this one continues
 
@@ -131,10 +137,27 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 // passes, and in the runs that reorder events none is delivered. In these runs the body cannot use
 // Hold itself; Orders(0) leaves them out.
 func (c *Cluster) Wait(d time.Duration) {
-	time.Sleep(d)
-	for synctest.Wait(); c.run.hold != nil && len(c.run.hold.Pending()) > 0; synctest.Wait() {
-		time.Sleep(oneDelivery)
+	for c.run.pass(d); c.run.hold != nil && len(c.run.hold.Pending()) > 0; {
+		c.run.pass(oneDelivery)
 	}
+}
+
+// pass lets time pass, also where the body runs, and waits until every goroutine is blocked.
+func (r *run) pass(d time.Duration) {
+	if r.there != nil {
+		r.there.Pass(d, false)
+		return
+	}
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// sleep sleeps, and wakes up on time although the body runs elsewhere.
+func (r *run) sleep(d time.Duration) {
+	if r.there != nil {
+		r.there.Expect(d, false)
+	}
+	time.Sleep(d)
 }
 
 // oneDelivery is the pause between two deliveries. In a bubble, it passes when all goroutines are blocked.
@@ -149,8 +172,8 @@ func (r *run) deliver(released <-chan struct{}) {
 		case <-released:
 			return
 		}
-		for time.Sleep(oneDelivery); r.deliverOne(); {
-			time.Sleep(oneDelivery)
+		for r.sleep(oneDelivery); r.deliverOne(); {
+			r.sleep(oneDelivery)
 		}
 	}
 }
@@ -229,7 +252,7 @@ func (l *instance) crash() {
 	}
 	l.controller.run.restarts.Go(func() {
 		l.stop()
-		time.Sleep(restartAfter)
+		l.controller.run.sleep(restartAfter)
 		l.controller.begin()
 	})
 	if !l.starting() {
@@ -295,7 +318,7 @@ func (l *instance) awaitEnd() {
 		"and sleep with a timer beside it: select { case <-ctx.Done(): return nil; case <-time.After(pause): }", l.controller.name)
 	r := l.controller.run
 	if r.endless == nil {
-		go panic("explore: " + r.t.Name() + ": " + what)
+		r.panic(what)
 	} else {
 		r.noteEndless(problem{oracle: Converges, key: "ignores its context", step: -1, stuck: true, what: what})
 	}

@@ -2,13 +2,14 @@ package explore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
@@ -16,10 +17,11 @@ import (
 
 // exploration runs a body again and again.
 type exploration struct {
-	t    *testing.T
+	t    test
 	body Body
 	settings
 	result Result
+	err    error // why a run could not be played in another process
 }
 
 func (e *exploration) replay(text string) (Result, error) {
@@ -28,6 +30,9 @@ func (e *exploration) replay(text string) (Result, error) {
 		return Result{}, err
 	}
 	r := e.once(what, false)
+	if e.err != nil {
+		return e.result, e.err
+	}
 	for _, p := range what {
 		if p.effect != order && !r.reached[occurrence{p.request, p.nth}] {
 			return Result{}, fmt.Errorf("the point %q of the schedule was not reached, because the test or the controller has changed: run the test without explore.Replay", p)
@@ -38,7 +43,7 @@ func (e *exploration) replay(text string) (Result, error) {
 
 func (e *exploration) explore() {
 	base := e.once(nil, true)
-	if e.result.Failure != nil {
+	if e.err != nil || e.result.Failure != nil {
 		return
 	}
 	points, pruned := e.pointsOf(base)
@@ -78,8 +83,11 @@ func (r *run) after(p point) *run {
 	return &run{seen: r.seen[first+1:], listed: r.listed}
 }
 
-// over reports whether to stop: a run has failed, or the bound of runs is reached.
+// over reports whether to stop: a run has failed or could not be played, or the bound of runs is reached.
 func (e *exploration) over() bool {
+	if e.err != nil {
+		return true
+	}
 	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
 	return e.result.Failure != nil || e.result.More
 }
@@ -88,6 +96,7 @@ func (e *exploration) over() bool {
 func (e *exploration) once(what schedule, probes bool) *run {
 	e.result.Runs++
 	r := &run{probes: probes, anyRead: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	r.panic = func(text string) { e.t.panic("explore: " + e.t.Name() + ": " + text) }
 	for _, p := range what {
 		if p.effect == order {
 			r.order = rand.New(rand.NewPCG(e.seed, uint64(p.amount)))
@@ -95,7 +104,14 @@ func (e *exploration) once(what schedule, probes bool) *run {
 			r.points[occurrence{p.request, p.nth}] = p
 		}
 	}
-	e.inBubble(r)
+	if e.t.begin != nil {
+		e.elsewhere(r)
+	} else {
+		e.inBubble(r)
+	}
+	if e.err != nil {
+		return r
+	}
 	if r.t.Skipped() {
 		e.t.Skip(r.t.text())
 	}
@@ -109,6 +125,7 @@ func (e *exploration) once(what schedule, probes bool) *run {
 	return r
 }
 
+// inBubble plays a run in a bubble of this process.
 func (e *exploration) inBubble(r *run) {
 	bubbleID := ""
 	defer func() {
@@ -118,33 +135,71 @@ func (e *exploration) inBubble(r *run) {
 			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
 				panic(p)
 			}
-			r.t.Errorf("goroutines wait forever after the run: end what the test or a controller starts, such as an informer, a watch or a worker, with the context of c.Control: %s", left)
+			r.noteLeft(left)
 		}
 	}()
-	synctest.Test(e.t, func(t *testing.T) {
-		bubbleID, r.t = bubbleOf(), &recorder{TB: t}
-		done := make(chan struct{})
-		go func() { // a goroutine of its own, because t.Fatal in the body ends it
-			defer close(done)
-			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
-			r.t.callOnError(r.cluster.ReportFailure)
-			if r.order != nil {
-				r.hold, r.released = r.cluster.Hold(), make(chan struct{})
-				r.delivering.Go(func() { r.deliver(r.released) })
-			}
-			defer r.end()
-			defer func() {
-				if p := recover(); p != nil {
-					r.t.Errorf("the test has panicked: %v\n%s", p, debug.Stack())
-				}
-			}()
-			e.body(r.t, &Cluster{Cluster: r.cluster, run: r, t: r.t})
-		}()
-		<-done
-		if r.cluster != nil {
-			r.collectRequests()
-		}
+	e.t.bubble(func(t *testing.T) {
+		bubbleID = bubbleOf()
+		e.play(t, r)
 	})
+}
+
+// elsewhere plays a run whose body and controllers run in a bubble of another process, and whose time is that of this bubble.
+func (e *exploration) elsewhere(r *run) {
+	r.there = e.t.begin()
+	left, err := r.there.Play(func(t testing.TB) { e.play(t, r) },
+		func(stack, reason string) {
+			r.panic(inRun.Replace(reason) + ". The goroutine that waits:\n\n" + stack + "\n")
+		},
+		func(idle time.Duration) {
+			r.panic(fmt.Sprintf("the run does not end: %d days have passed in it without a request of the test or its controllers, and the test waits for something that does not come: give the loop an end, or write c.Wait in its place", idle/(24*time.Hour)))
+		})
+	if err != nil || r.t == nil {
+		e.err = cmp.Or(err, errNotPlayed)
+		return
+	}
+	if text := leftOver(left); text != "" {
+		r.noteLeft(text)
+	}
+}
+
+var errNotPlayed = errors.New("the run has not begun")
+
+// inRun replaces advice for a test by advice for a body.
+var inRun = strings.NewReplacer("in the function of synctest.Test", "in the body", "before synctest.Test", "before explore.Run")
+
+// noteLeft fails a run because of goroutines that are left in its bubble.
+func (r *run) noteLeft(left string) {
+	r.t.Errorf("goroutines wait forever after the run: end what the test or a controller starts, such as an informer, a watch or a worker, with the context of c.Control: %s", left)
+}
+
+// play plays a run in its bubble.
+func (e *exploration) play(t testing.TB, r *run) {
+	r.t = &recorder{TB: t}
+	done := make(chan struct{})
+	go func() { // a goroutine of its own, because t.Fatal in the body ends it
+		defer close(done)
+		r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
+		r.t.callOnError(r.cluster.ReportFailure)
+		if r.order != nil {
+			r.hold, r.released = r.cluster.Hold(), make(chan struct{})
+			r.delivering.Go(func() { r.deliver(r.released) })
+		}
+		defer r.end()
+		defer func() {
+			if p := recover(); p != nil {
+				r.t.Errorf("the test has panicked: %v\n%s", p, debug.Stack())
+			}
+		}()
+		e.body(r.t, &Cluster{Cluster: r.cluster, run: r, t: r.t})
+	}()
+	<-done
+	if r.cluster != nil {
+		r.collectRequests()
+	}
+	if r.there != nil {
+		r.there.CleanUp()
+	}
 }
 
 // collectRequests reads the results of the requests from the history of the cluster.

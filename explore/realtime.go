@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 )
@@ -20,7 +19,7 @@ const (
 
 // inRealTime runs a trial outside of bubbles.
 func (e *operatorExploration) inRealTime(_ *outcome, run func(testing.TB)) {
-	t := newTrialTest(e.t)
+	t := newTrialTest(e.t.Context(), e.t)
 	defer t.end()
 	run(t)
 }
@@ -57,46 +56,4 @@ func (p *player) delayByFaults() (d time.Duration) {
 // hotRequestsInRealTime returns the number of requests without a write that count as a loop.
 func hotRequestsInRealTime(during time.Duration) int {
 	return int(during.Seconds()*requestsInRealTime) + requestsInRealTime
-}
-
-// trialTest is the test of a trial in real time. Its cleanups run at the end of the trial, and not at the end
-// of the exploring test.
-type trialTest struct {
-	testing.TB
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu       sync.Mutex
-	cleanups []func()
-}
-
-func newTrialTest(t testing.TB) *trialTest {
-	ctx, cancel := context.WithCancel(t.Context())
-	return &trialTest{TB: t, ctx: ctx, cancel: cancel}
-}
-
-// Context ends before the cleanups, as that of a test.
-func (t *trialTest) Context() context.Context { return t.ctx }
-
-func (t *trialTest) Cleanup(f func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cleanups = append(t.cleanups, f)
-}
-
-// end runs the cleanups, the last one first.
-func (t *trialTest) end() {
-	t.cancel()
-	for {
-		t.mu.Lock()
-		n := len(t.cleanups)
-		if n == 0 {
-			t.mu.Unlock()
-			return
-		}
-		last := t.cleanups[n-1]
-		t.cleanups = t.cleanups[:n-1]
-		t.mu.Unlock()
-		last()
-	}
 }

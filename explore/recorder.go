@@ -17,7 +17,7 @@ type recorder struct {
 	failed  bool
 	skipped bool
 	lines   []string
-	onError func(text string) // called for each failed assertion; nil: nothing is called
+	tell    func(failed bool, text string) // called for each record; nil: nothing is called
 }
 
 func (v *recorder) record(failed bool, text string) {
@@ -27,10 +27,10 @@ func (v *recorder) record(failed bool, text string) {
 	if text != "" {
 		v.lines = append(v.lines, text)
 	}
-	onError := v.onError
+	tell := v.tell
 	v.mu.Unlock()
-	if failed && text != "" && onError != nil {
-		onError(text)
+	if tell != nil {
+		tell(failed, text)
 	}
 }
 
@@ -38,7 +38,11 @@ func (v *recorder) record(failed bool, text string) {
 func (v *recorder) callOnError(f func(text string)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.onError = f
+	v.tell = func(failed bool, text string) {
+		if failed && text != "" {
+			f(text)
+		}
+	}
 }
 
 // text returns all recorded lines.

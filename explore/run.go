@@ -68,34 +68,18 @@ func StaleReads() Option { return func(s *settings) { s.stale = true } }
 // test, or if its points are not reached.
 func Replay(schedule string) Option { return func(s *settings) { s.replay = &schedule } }
 
-// Result is what an exploration has found.
-type Result struct {
-	// Runs is the number of runs. Points is the number of points at which a fault could strike, and
-	// Pruned the number of further points that were left out because a fault there makes no
-	// difference.
-	Runs, Points, Pruned int
-	// More is true if the bound of runs was reached before all schedules were tried.
-	More bool
-	// Failure is the first run that failed, or nil.
-	Failure *Failure
-}
-
-// Failure is a run in which the test failed.
-type Failure struct {
-	// Schedule is the argument of [Replay] that repeats the run.
-	Schedule string
-	// Explanation describes what went wrong, a line for each fault. It is empty if the test fails
-	// without faults.
-	Explanation string
-	// Log is the output of the test.
-	Log string
-}
-
 // Run explores a test, and fails it with the first schedule that makes it fail. A test in which no
 // fault can strike fails as well: most likely its controllers do not run by [Cluster.Control].
 func Run(t *testing.T, body Body, options ...Option) {
 	t.Helper()
-	result, err := Find(t, body, options...)
+	test := here(t)
+	result, err := test.try(body, options...)
+	test.logResult(result, err)
+}
+
+// logResult logs the result of an exploration of a test, and fails the test with what was found.
+func (t test) logResult(result Result, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}
@@ -127,6 +111,12 @@ func (f *Failure) report() string {
 // test.
 func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
+	return here(t).try(body, options...)
+}
+
+// try explores a test.
+func (t test) try(body Body, options ...Option) (Result, error) {
+	t.Helper()
 	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}
 	for i, o := range options {
 		if o == nil {
@@ -151,6 +141,9 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 		return e.replay(*s.replay)
 	}
 	e.explore()
+	if e.err != nil {
+		return e.result, e.err
+	}
 	if e.result.Failure == nil && e.result.Points == 0 {
 		return e.result, fmt.Errorf("nothing can go wrong in this test: no controller has sent a request for which a fault makes a difference (%s where it would change nothing); start each controller with c.Control, or try explore.StaleReads()", printable.Count(e.result.Pruned, "request"))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/place"
 )
 
-// test is the test that explores an operator.
+// test is the test that explores.
 type test struct {
 	testing.TB
 	flags
@@ -32,18 +32,34 @@ func here(t *testing.T) test {
 // Remote is [Operator], or [Upgrade] of two versions, for a test of another process, in which Prepare of the subjects runs the operator. Module remote calls it, through the host; no test can.
 func Remote(there place.Test, versions ...Subject) (Found, error) {
 	began := time.Now()
-	t := test{TB: there.TB, flags: flags{time: there.Time, parallel: there.Parallel, junit: there.JUnit}, folder: there.Folder, report: there.Report, stderr: there.Stderr,
-		begin: there.Begin, panic: there.Panic}
-	t.setShard(there.Shard)
+	t := elsewhere(there)
 	var publish func(Finding)
-	if there.Corpus {
+	if there.Fails {
 		publish = t.publisher(versions[len(versions)-1].Replay == "")
 	}
 	found, err := t.find(publish, versions...)
-	if there.Corpus {
+	if there.Fails {
 		t.log(found, err, began)
 	}
 	return found, err
+}
+
+// RemoteRun is [Run] or [Find] for a test of another process, in which body runs the test. Module remote calls it, through the host; no test can.
+func RemoteRun(there place.Test, body Body, options ...Option) (Result, error) {
+	t := elsewhere(there)
+	result, err := t.try(body, options...)
+	if there.Fails {
+		t.logResult(result, err)
+	}
+	return result, err
+}
+
+// elsewhere returns a test of another process.
+func elsewhere(there place.Test) test {
+	t := test{TB: there.TB, flags: flags{time: there.Time, parallel: there.Parallel, junit: there.JUnit}, folder: there.Folder, report: there.Report, stderr: there.Stderr,
+		begin: there.Begin, panic: there.Panic}
+	t.setShard(there.Shard)
+	return t
 }
 
 // find explores an operator, or its upgrade.

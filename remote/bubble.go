@@ -29,6 +29,8 @@ type bubble struct {
 	index   *clusterIndex
 	trial   *playedTrial // of an exploration; nil: none
 
+	exploration string // the name of that exploration, in the host of its version
+
 	mu        sync.Mutex // not held while anything waits for time to pass
 	conn      net.Conn
 	reader    *bufio.Reader
@@ -127,7 +129,7 @@ func openBubble(h *connection, fields map[string]any, trial *playedTrial) (*bubb
 	if err == nil {
 		answer, err = http.ReadResponse(b.reader, req)
 	}
-	var opened struct{ Session, Cluster, Error string }
+	var opened struct{ Session, Cluster, Exploration, Error string }
 	if err == nil {
 		err = json.NewDecoder(answer.Body).Decode(&opened)
 	}
@@ -139,7 +141,7 @@ func openBubble(h *connection, fields map[string]any, trial *playedTrial) (*bubb
 		return nil, err
 	}
 	answer.Body.Close()
-	b.session, b.cluster = opened.Session, opened.Cluster
+	b.session, b.cluster, b.exploration = opened.Session, opened.Cluster, opened.Exploration
 	b.watched = watchBubble(b)
 	go b.pump()
 	return b, nil

@@ -19,12 +19,15 @@ import (
 	"github.com/fakecluster/fakecluster/remote/internal/exploration"
 )
 
-// explorer explores an operator for package explore. The host makes the trials, and checks them. For each of them the operator runs in a bubble here.
+// explorer explores an operator or a test for package explore. The host makes the trials, and checks them. For each of them the operator, or the test with its
+// controllers, runs in a bubble here.
 type explorer struct {
 	t        *testing.T
 	host     *connection
 	name     string // of the exploration
 	versions []exploration.Version[Option, *Cluster]
+	run      *exploration.Run[Option, *Cluster] // nil: an operator is explored
+	living   bool                               // Kubernetes' controllers and nodes run in the clusters of the runs
 
 	playing sync.WaitGroup // trials
 	conn    net.Conn       // of the exploration
@@ -33,7 +36,10 @@ type explorer struct {
 	err     error          // why the host does not answer in time
 }
 
-var errNested = errors.New("explore.Operator in a synctest bubble: each trial is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test")
+// errNested returns the error of an exploration in a bubble.
+func errNested(function, runs string) error {
+	return fmt.Errorf("%s in a synctest bubble: each %s is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test", function, runs)
+}
 
 // Explore is what package explore calls, and no test. An error is that the exploration could not go on.
 func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
@@ -41,8 +47,10 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 	switch {
 	case !hasBubbles:
 		return errOldGo
+	case insideBubble() && x.Run != nil:
+		return errNested("explore.Run", "run")
 	case insideBubble():
-		return errNested
+		return errNested("explore.Operator", "trial")
 	}
 	h, isNew, err := connect()
 	if err != nil {
@@ -51,16 +59,24 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 	if isNew {
 		t.Logf("fakecluster: %s", h.found)
 	}
-	e := &explorer{t: t, host: h, versions: x.Versions, bubbles: map[int]string{}}
+	e := &explorer{t: t, host: h, versions: x.Versions, run: x.Run, bubbles: map[int]string{}}
 	functions := &Cluster{host: h} // those that the clusters of the trials call
 	defer functions.unregister()
 	x.Fields["session"] = h.session
 	for number, v := range x.Versions {
-		fields, err := e.version(number, v, functions)
+		handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { e.serveOperator(w, req, number) })
+		fields, err := e.request(v.Fields, v.Options, handler, functions)
 		if err != nil {
 			return err
 		}
 		add(x.Fields, "versions", fields)
+	}
+	if x.Run != nil {
+		fields, err := e.request(x.Run.Fields, x.Run.Options, http.HandlerFunc(e.serveBody), functions)
+		if err != nil {
+			return err
+		}
+		x.Fields["run"] = fields
 	}
 	text, err := json.Marshal(x.Fields)
 	if err != nil {
@@ -112,22 +128,23 @@ func (e *explorer) await() {
 	}
 }
 
-// version returns the fields of the request for a version.
-func (e *explorer) version(number int, v exploration.Version[Option, *Cluster], functions *Cluster) (map[string]any, error) {
+// request returns the fields of the request for a version of an operator, or for a test, which a handler runs.
+func (e *explorer) request(fields map[string]any, options []Option, handler http.Handler, functions *Cluster) (map[string]any, error) {
 	s := settings{}
-	if err := s.take(v.Options); err != nil {
+	if err := s.take(options); err != nil {
 		return nil, err
 	}
-	operator := s.call(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { e.serveOperator(w, req, number) }))
-	operator.lasting = true
+	runs := s.call(handler)
+	runs.lasting = true
 	callables, _ := s[callablesField].([]*callable)
 	delete(s, callablesField)
 	if err := functions.register(callables); err != nil {
 		return nil, err
 	}
+	_, e.living = s["workloads"]
 	s["session"] = ""
-	v.Fields["cluster"], v.Fields["function"] = s, operator.Function
-	return v.Fields, nil
+	fields["cluster"], fields["function"] = s, runs.Function
+	return fields, nil
 }
 
 // follow does what the host asks for, until the last line.
@@ -137,7 +154,8 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 		var line struct {
 			Exploration, Log, Error, Stderr, Panic, Failed string
 			Trial, Stacks                                  int
-			Found                                          json.RawMessage
+			Skipped                                        bool
+			Found, Result                                  json.RawMessage
 		}
 		if err := lines.Decode(&line); err != nil {
 			e.mu.Lock()
@@ -164,10 +182,16 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 		case line.Panic != "":
 			go blame(line.Panic) // no trial can end
 		default:
-			if len(line.Found) > 0 {
-				if err := json.Unmarshal(line.Found, x.Into); err != nil {
+			for _, found := range []json.RawMessage{line.Found, line.Result} {
+				if len(found) == 0 {
+					continue
+				}
+				if err := json.Unmarshal(found, x.Into); err != nil {
 					return err
 				}
+			}
+			if line.Skipped {
+				e.t.SkipNow()
 			}
 			if line.Failed != "" {
 				return errors.New(line.Failed)
@@ -220,6 +244,9 @@ func (e *explorer) play(trial int) {
 			report["failed"] = err.Error()
 			return
 		}
+		if e.run != nil && e.living {
+			b.watched.living.Store(true)
+		}
 		e.mu.Lock()
 		e.bubbles[trial] = b.watched.number
 		e.mu.Unlock()
@@ -259,6 +286,7 @@ type playedTrial struct {
 	mu       sync.Mutex
 	failed   error                   // what has failed the trial
 	prepared map[string]*preparation // by the names of clusters
+	cleanUp  func()                  // of the test of a run; nil: it has not ended
 }
 
 // preparation runs an operator in a cluster.
@@ -314,7 +342,7 @@ func NotePanic(what any) {
 	}
 	p := b.trial
 	text := strings.ReplaceAll(fmt.Sprint(what), "\n", " ") + placeOfPanic()
-	_ = b.do(context.Background(), "POST", p.explorer.path(p.number), map[string]any{"session": p.explorer.host.session, "panic": text}, nil) // the trial may have ended
+	_ = b.do(context.Background(), "POST", p.path(b), map[string]any{"session": b.session, "panic": text}, nil) // the trial may have ended
 }
 
 // bubbleHere returns the bubble of the caller, if it has clusters.
@@ -339,10 +367,29 @@ type operatorEnd struct {
 	Panic string `json:"panic,omitempty"`
 }
 
+// path is that of the trial in the control API, in its bubble.
+func (p *playedTrial) path(b *bubble) string {
+	return fmt.Sprintf("/v1/explorations/%s/trials/%d", b.exploration, p.number)
+}
+
 // serveOperator runs the operator of a version until it returns.
 func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, version int) {
+	serveController(w, req, func(ctx context.Context, b *bubble, whole, operator clusterDescription) error {
+		return b.trial.run(ctx, b, e.versions[version], whole, operator)
+	})
+}
+
+// serveController runs a controller until it returns, in the bubble of a trial.
+func serveController(w http.ResponseWriter, req *http.Request, run func(ctx context.Context, b *bubble, whole, operator clusterDescription) error) {
 	var asked struct{ Cluster, Operator clusterDescription }
-	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+	serveTrial(w, req, &asked, func(b *bubble) any {
+		return ended(func() error { return run(req.Context(), b, asked.Cluster, asked.Operator) })
+	})
+}
+
+// serveTrial serves a call in the bubble of a trial.
+func serveTrial(w http.ResponseWriter, req *http.Request, asked any, serve func(b *bubble) any) {
+	if err := json.NewDecoder(req.Body).Decode(asked); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -351,7 +398,7 @@ func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, versi
 		http.Error(w, "an operator runs in the bubble of a trial", http.StatusBadRequest)
 		return
 	}
-	text, err := json.Marshal(b.trial.run(req.Context(), b, e.versions[version], asked.Cluster, asked.Operator))
+	text, err := json.Marshal(serve(b))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -360,13 +407,21 @@ func (e *explorer) serveOperator(w http.ResponseWriter, req *http.Request, versi
 	_, _ = w.Write(text)
 }
 
-// run runs an operator. In a cluster in which none has run, it is prepared.
-func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[Option, *Cluster], whole, operator clusterDescription) (end operatorEnd) {
+// ended runs an operator, and says how it has ended.
+func ended(run func() error) (end operatorEnd) {
 	defer func() {
 		if what := recover(); what != nil {
 			end = operatorEnd{Panic: fmt.Sprintf("%v\n%s", what, debug.Stack())}
 		}
 	}()
+	if err := run(); err != nil {
+		end.Error = err.Error()
+	}
+	return end
+}
+
+// run runs an operator. In a cluster in which none has run, it is prepared.
+func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[Option, *Cluster], whole, operator clusterDescription) error {
 	p.mu.Lock()
 	made := p.prepared[whole.Cluster]
 	if made == nil {
@@ -375,14 +430,10 @@ func (p *playedTrial) run(ctx context.Context, b *bubble, v exploration.Version[
 	}
 	p.mu.Unlock()
 	made.once.Do(func() { made.run, made.err = v.Prepare(p.test, p.fail, b.known(p.explorer.host, whole)) })
-	err := made.err
-	if err == nil {
-		err = made.run(ctx, b.known(p.explorer.host, operator))
+	if made.err != nil {
+		return made.err
 	}
-	if err != nil {
-		end.Error = err.Error()
-	}
-	return end
+	return made.run(ctx, b.known(p.explorer.host, operator))
 }
 
 // known returns a cluster that the host has made in the bubble.

@@ -23,7 +23,7 @@ var copied = map[string][]string{
 }
 
 // alone are files that are copied although the other files of their package are not.
-var alone = []string{"explore/collector.go", "explore/oracle.go", "explore/recorder.go", "explore/testflags.go"}
+var alone = []string{"explore/collector.go", "explore/oracle.go", "explore/recorder.go", "explore/result.go", "explore/testflags.go", "explore/trialtest.go"}
 
 // sources returns the files that are copied.
 func sources(t *testing.T) []string {

@@ -39,8 +39,9 @@ type Bubble struct {
 
 // OpenedBubble is the answer before the first frame.
 type OpenedBubble struct {
-	Session string `json:"session" doc:"the session for startCluster and forkCluster in the bubble"`
-	Cluster string `json:"cluster,omitempty" doc:"the name of the cluster to fork in the bubble"`
+	Session     string `json:"session" doc:"the session for startCluster and forkCluster in the bubble"`
+	Cluster     string `json:"cluster,omitempty" doc:"the name of the cluster to fork in the bubble"`
+	Exploration string `json:"exploration,omitempty" doc:"the name of the exploration in the bubble"`
 }
 
 // openBubble opens a bubble for as long as the connection lasts.
@@ -69,7 +70,13 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if b.Exploration != "" && (b.Cluster != "" || b.KubernetesVersion != "") {
 		return refuse(http.StatusBadRequest, "exploration: the bubble of a trial has no cluster and no kubernetesVersion: the exploration has them")
 	}
-	answer := OpenedBubble{b.Session, b.Cluster}
+	if x := h.elsewhere(b.Exploration); x != nil {
+		if err := x.checkSession(b.Session); err != nil {
+			return err
+		}
+		return x.other.session.pipeBubble(w, Bubble{Session: x.other.session.id, Exploration: x.other.name, Trial: b.Trial})
+	}
+	answer := OpenedBubble{b.Session, b.Cluster, b.Exploration}
 	other, err := isOther(b.KubernetesVersion)
 	if err != nil {
 		return err
@@ -424,11 +431,18 @@ func (x *exchange) putEnd(text string) {
 func (x *exchange) serve() {
 	defer x.cancel()
 	if x.cluster == "" {
-		answer := recorder{header: http.Header{}, code: http.StatusOK}
-		x.driver.host.serveRoute(&answer, x.request)
-		x.putHead(answer.code, answer.header)
-		x.putData(answer.body.Bytes())
-		x.putEnd("")
+		answer, returned := newRecorder(), false
+		defer func() {
+			if !returned { // runtime.Goexit, by the test of an exploration
+				answer = newRecorder()
+				writeError(answer, failed(errTestFailed))
+			}
+			x.putHead(answer.code, answer.header)
+			x.putData(answer.body.Bytes())
+			x.putEnd("")
+		}()
+		x.driver.host.serveRoute(answer, x.request)
+		returned = true
 		return
 	}
 	if err := x.forward(); err != nil {
@@ -437,6 +451,9 @@ func (x *exchange) serve() {
 	}
 	x.putEnd("")
 }
+
+// errTestFailed is the answer to a call that has failed the test of an exploration, which has the reason in its log.
+var errTestFailed = errors.New("this has failed the run, whose log has the reason")
 
 // forward sends the request to its cluster.
 func (x *exchange) forward() error {
@@ -477,6 +494,8 @@ type recorder struct {
 	code   int
 	body   bytes.Buffer
 }
+
+func newRecorder() *recorder { return &recorder{header: http.Header{}, code: http.StatusOK} }
 
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(code int)        { r.code = code }

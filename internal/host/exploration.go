@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -16,11 +15,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/place"
 )
 
-// An exploration of an operator works here, and the operator runs in the process of the client. The request that begins it stays open, as that of a session: its
+// An exploration works here, and the operator, or the test that is run again and again, runs in the process of the client. The request that begins it stays open, as that of a session: its
 // answer is a line of JSON for each thing that the client has to do or to show. For each trial the client makes a bubble, and opens one of the host, in
 // which the trial is played: see trial.go.
 
-// Exploration asks to explore an operator.
+// Exploration asks to explore an operator, or a test.
 type Exploration struct {
 	Session  string           `json:"session" doc:"the session in which the exploration lives; POST /v1/sessions opens one"`
 	Test     string           `json:"test" doc:"the name of the test that explores"`
@@ -30,8 +29,9 @@ type Exploration struct {
 	Time     *metav1.Duration `json:"time,omitempty" doc:"how long to explore; default: until all trials are played"`
 	Parallel int              `json:"parallel" doc:"how many trials run at the same time"`
 	Shard    string           `json:"shard,omitempty" doc:"a part of the trials, such as 3/8; default: all"`
-	Corpus   bool             `json:"corpus,omitempty" doc:"tries former findings first, fails the test with each finding, and writes the new ones"`
-	Versions []Subject        `json:"versions" doc:"the operator; or the old version of it and the new one, of an upgrade"`
+	Fails    bool             `json:"fails,omitempty" doc:"fails the test with what is found; former findings about an operator are tried first, and new ones are written"`
+	Versions []Subject        `json:"versions,omitempty" doc:"the operator; or the old version of it and the new one, of an upgrade"`
+	Run      *Run             `json:"run,omitempty" doc:"a test that is run again and again, in place of versions"`
 }
 
 // Subject is a version of an operator. Its fields are those of explore.Subject.
@@ -64,23 +64,28 @@ type Invariant struct {
 
 // ExplorationLine is a line of the answer. It has one of its fields.
 type ExplorationLine struct {
-	Exploration string         `json:"exploration,omitempty" doc:"the first line: the name of the exploration"`
-	Trial       int            `json:"trial,omitempty" doc:"a trial to play: make a bubble, and open one of the host for the trial in it"`
-	Stacks      int            `json:"stacks,omitempty" doc:"a trial whose stacks are asked for, by reportTrial"`
-	Log         string         `json:"log,omitempty" doc:"a text for the log of the test"`
-	Error       string         `json:"error,omitempty" doc:"a text with which the test fails and goes on"`
-	Stderr      string         `json:"stderr,omitempty" doc:"a text for the standard error"`
-	Panic       string         `json:"panic,omitempty" doc:"a text with which the process of the client has to end, because a trial cannot"`
-	Found       *explore.Found `json:"found,omitempty" schema:"object" doc:"the last line: what was found"`
-	Failed      string         `json:"failed,omitempty" doc:"the last line: why the exploration could not go on"`
+	Exploration string          `json:"exploration,omitempty" doc:"the first line: the name of the exploration"`
+	Trial       int             `json:"trial,omitempty" doc:"a trial to play: make a bubble, and open one of the host for the trial in it"`
+	Stacks      int             `json:"stacks,omitempty" doc:"a trial whose stacks are asked for, by reportTrial"`
+	Log         string          `json:"log,omitempty" doc:"a text for the log of the test"`
+	Error       string          `json:"error,omitempty" doc:"a text with which the test fails and goes on"`
+	Stderr      string          `json:"stderr,omitempty" doc:"a text for the standard error"`
+	Panic       string          `json:"panic,omitempty" doc:"a text with which the process of the client has to end, because a trial cannot"`
+	Found       *explore.Found  `json:"found,omitempty" schema:"object" doc:"the last line: what was found about an operator"`
+	Result      *explore.Result `json:"result,omitempty" schema:"object" doc:"the last line: what was found by runs of a test"`
+	Skipped     bool            `json:"skipped,omitempty" doc:"the last line: the test has skipped itself"`
+	Failed      string          `json:"failed,omitempty" doc:"the last line: why the exploration could not go on"`
 }
 
-// exploration is an exploration whose operator runs in the process of a client.
+// exploration is an exploration whose operator or test runs in the process of a client.
 type exploration struct {
 	host    *Host
 	id      string
 	session string
-	ctx     context.Context // until its end
+	test    string            // its name
+	report  string            // the folder for pages; empty: none
+	ctx     context.Context   // until its end
+	other   *otherExploration // where it works; nil: here
 
 	mu      sync.Mutex
 	lines   *json.Encoder
@@ -90,11 +95,11 @@ type exploration struct {
 	playing sync.WaitGroup
 }
 
-// openExploration explores an operator for as long as the request lasts.
+// openExploration explores for as long as the request lasts.
 func openExploration() operation {
 	o := operation{
 		name: "openExploration", method: http.MethodPost, path: "/v1/explorations", request: typeOf[Exploration](), answer: typeOf[ExplorationLine](),
-		doc: "Explores an operator that runs in the process of the client. The answer is lines of JSON; keep the connection until the last one.",
+		doc: "Explores an operator or a test that runs in the process of the client. The answer is lines of JSON; keep the connection until the last one.",
 	}
 	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
 		var asked Exploration
@@ -102,32 +107,48 @@ func openExploration() operation {
 		if err == nil {
 			err = h.hasSession(asked.Session)
 		}
-		var versions []explore.Subject
-		x := &exploration{host: h, session: asked.Session, lines: json.NewEncoder(w), flush: http.NewResponseController(w).Flush, trials: map[int]*trial{}}
+		x := &exploration{host: h, session: asked.Session, test: asked.Test, report: asked.Report, lines: json.NewEncoder(w), flush: http.NewResponseController(w).Flush, trials: map[int]*trial{}}
+		var explore func(place.Test) ExplorationLine
+		var version string
 		if err == nil {
-			versions, err = x.versions(asked)
+			version, err = asked.otherVersion()
+		}
+		switch {
+		case err != nil:
+		case version != "":
+			if err = x.workElsewhere(req.Context(), asked, version, w); err == nil {
+				return
+			}
+		default:
+			explore, err = x.prepare(asked)
 		}
 		if err != nil {
 			writeError(w, err)
 			return
 		}
-		ctx, cancel := context.WithCancel(req.Context())
+		ctx, cancel := h.whileOpen(req.Context())
 		x.ctx = ctx
 		h.addExploration(x)
 		defer h.removeExploration(x)
 		defer x.playing.Wait()
 		defer cancel()
-		go func() {
-			select {
-			case <-h.done:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
 		x.tell(ExplorationLine{Exploration: x.id})
-		x.explore(asked, versions)
+		x.explore(asked, explore)
 	}
 	return o
+}
+
+// whileOpen returns a context that ends with another one, or with the host.
+func (h *Host) whileOpen(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	go func() {
+		select {
+		case <-h.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 func (h *Host) addExploration(x *exploration) {
@@ -150,8 +171,8 @@ func (h *Host) trial(session, exploration string, number int) (*trial, error) {
 	x := h.explorations[exploration]
 	h.mu.Unlock()
 	if x != nil {
-		if x.session != session {
-			return nil, refuse(http.StatusConflict, "session: the exploration %s lives in another session", exploration)
+		if err := x.checkSession(session); err != nil {
+			return nil, err
 		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -171,10 +192,10 @@ func (x *exploration) tell(line ExplorationLine) {
 }
 
 // explore explores until the end, and tells what was found.
-func (x *exploration) explore(asked Exploration, versions []explore.Subject) {
+func (x *exploration) explore(asked Exploration, explore func(place.Test) ExplorationLine) {
 	there := place.Test{
 		TB: &explorer{verdict: verdict{ctx: x.ctx}, exploration: x, name: asked.Test}, Folder: asked.Folder, Report: asked.Report, JUnit: asked.JUnit, Stderr: stderr{x},
-		Parallel: asked.Parallel, Shard: asked.Shard, Corpus: asked.Corpus,
+		Parallel: asked.Parallel, Shard: asked.Shard, Fails: asked.Fails,
 		Begin: x.begin, Panic: func(text string) { x.tell(ExplorationLine{Panic: text}) },
 	}
 	if asked.Time != nil {
@@ -186,16 +207,50 @@ func (x *exploration) explore(asked Exploration, versions []explore.Subject) {
 		case nil:
 		case fatal:
 			last.Failed = string(p)
+		case skipped:
+			last.Skipped = true
 		default:
 			last.Failed = fmt.Sprintf("the exploration has panicked: %v\n%s", p, debug.Stack())
 		}
 		x.tell(last)
 	}()
-	found, err := explore.Remote(there, versions...)
-	last = ExplorationLine{Found: &found}
-	if err != nil {
-		last.Failed = err.Error()
+	last = explore(there)
+}
+
+// prepare returns what explores, and returns the last line.
+func (x *exploration) prepare(asked Exploration) (func(place.Test) ExplorationLine, error) {
+	if err := asked.checkPaths(); err != nil {
+		return nil, err
 	}
+	if asked.Run != nil {
+		if len(asked.Versions) > 0 {
+			return nil, refuse(http.StatusBadRequest, "run and versions exclude each other; give one of them")
+		}
+		options, err := asked.Run.options(x.host)
+		if err != nil {
+			return nil, wrong(err)
+		}
+		return func(there place.Test) ExplorationLine {
+			result, err := explore.RemoteRun(there, x.body(*asked.Run), options...)
+			return ExplorationLine{Result: &result}.with(err)
+		}, nil
+	}
+	versions, err := x.versions(asked)
+	if err != nil {
+		return nil, err
+	}
+	return func(there place.Test) ExplorationLine {
+		found, err := explore.Remote(there, versions...)
+		return ExplorationLine{Found: &found}.with(err)
+	}, nil
+}
+
+// with returns the line with the error of an exploration.
+func (l ExplorationLine) with(err error) ExplorationLine {
+	if err != nil {
+		l.Failed = err.Error()
+	}
+	return l
 }
 
 // explorer is the test of a client that explores. What it logs becomes lines.
@@ -214,8 +269,16 @@ func (t *explorer) Failed() bool                      { return false }
 func (t *explorer) Logf(format string, args ...any)   { t.Log(fmt.Sprintf(format, args...)) }
 func (t *explorer) Errorf(format string, args ...any) { t.Error(fmt.Sprintf(format, args...)) }
 
-// fatal is the panic by which Fatalf ends an exploration.
-type fatal string
+// fatal is the panic by which Fatalf ends an exploration, and skipped that by which Skip does.
+type (
+	fatal   string
+	skipped struct{}
+)
+
+func (t *explorer) Skip(args ...any) {
+	t.Log(args...)
+	panic(skipped{})
+}
 
 func (t *explorer) Fatalf(format string, args ...any) { panic(fatal(fmt.Sprintf(format, args...))) }
 
@@ -227,19 +290,21 @@ func (s stderr) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// versions returns the subjects of package explore.
-func (x *exploration) versions(asked Exploration) (versions []explore.Subject, err error) {
-	if n := len(asked.Versions); n != 1 && n != 2 {
-		return nil, refuse(http.StatusBadRequest, "versions: there are %d: give the operator, or the old and the new version of an upgrade", n)
-	}
-	paths := []string{asked.Folder}
-	for _, path := range []string{asked.Report, asked.JUnit} {
+// checkPaths returns an error for a path of the test that is not absolute.
+func (e Exploration) checkPaths() error {
+	paths := []string{e.Folder}
+	for _, path := range []string{e.Report, e.JUnit} {
 		if path != "" {
 			paths = append(paths, path)
 		}
 	}
-	if err := absolute(paths...); err != nil {
-		return nil, err
+	return absolute(paths...)
+}
+
+// versions returns the subjects of package explore.
+func (x *exploration) versions(asked Exploration) (versions []explore.Subject, err error) {
+	if n := len(asked.Versions); n != 1 && n != 2 {
+		return nil, refuse(http.StatusBadRequest, "versions: there are %d: give the operator, or the old and the new version of an upgrade", n)
 	}
 	for _, v := range asked.Versions {
 		s, err := x.subject(v)
@@ -256,12 +321,6 @@ func (x *exploration) subject(v Subject) (s explore.Subject, err error) {
 		if err := absolute(paths...); err != nil {
 			return s, err
 		}
-	}
-	switch other, err := isOther(v.Cluster.KubernetesVersion); {
-	case err != nil:
-		return s, err
-	case other:
-		return s, errors.New("kubernetesVersion: an exploration has the version of its host: set FAKECLUSTER_KUBERNETES_VERSION in place of it")
 	}
 	s = explore.Subject{Install: v.Install, Resources: v.Resources, Seeds: v.Seeds, Dump: v.Dump, Roles: v.Roles, User: v.User, Trials: v.Trials, MaxFindings: v.MaxFindings,
 		Seed: v.Seed, With: v.With, Without: v.Without, Ignore: v.Ignore, Replay: v.Replay}

@@ -18,12 +18,18 @@ import (
 // explorationLines begins an exploration of an operator of Gadgets, and returns what reads its next line, and what ends its connection.
 func explorationLines(t *testing.T, c *client) (next func() host.ExplorationLine, end func()) {
 	t.Helper()
-	c.called["POST /v1/explorations"] = true
 	manifests, err := filepath.Abs("../../explore/testdata/gadget")
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := fmt.Sprintf(`{"session": %q, "test": "TestGadgets", "folder": %q, "parallel": 1, "versions": [{"function": 1, "cluster": {"session": ""}, "install": [%q], "trials": 3}]}`, c.session, t.TempDir(), manifests)
+	return linesOf(t, c, fmt.Sprintf(`"versions": [{"function": 1, "cluster": {"session": ""}, "install": [%q], "trials": 3}]`, manifests))
+}
+
+// linesOf begins an exploration of something.
+func linesOf(t *testing.T, c *client, explored string) (next func() host.ExplorationLine, end func()) {
+	t.Helper()
+	c.called["POST /v1/explorations"] = true
+	body := fmt.Sprintf(`{"session": %q, "test": "TestGadgets", "folder": %q, "parallel": 1, %s}`, c.session, t.TempDir(), explored)
 	ctx, cancel := context.WithCancel(context.Background())
 	read, write := io.Pipe()
 	ended := make(chan struct{})
@@ -56,6 +62,73 @@ func tryExploration(t *testing.T, c *client) {
 		`{"session": "SESSION", "ended": true}`:                                   "the bubble of the trial has ended before the trial",
 	} {
 		tryReport(t, c, report, want)
+	}
+	tryRun(t, c)
+}
+
+// tryRun checks what a test may do in one of its runs.
+func tryRun(t *testing.T, c *client) {
+	t.Helper()
+	next, end := linesOf(t, c, `"run": {"function": 1, "cluster": {"session": ""}}`)
+	path := fmt.Sprintf("/v1/explorations/%s/trials/%d/run", next().Exploration, next().Trial)
+	c.called["POST /v1/explorations/{exploration}/trials/{trial}/run"] = true
+	if code, text := c.send("POST", path, `{"session": "SESSION", "log": "a"}`); code != http.StatusConflict || !strings.Contains(text, "acts in the bubble of its run") {
+		t.Errorf("outside of the bubble: %d %s", code, text)
+	}
+	b := openBubble(t, c, bubbleOf(path))
+	b.pass(0)
+	if b.opened.Exploration == "" || path != "/v1/explorations/"+b.opened.Exploration+"/trials/1/run" {
+		t.Errorf("the exploration in the bubble is %q", b.opened.Exploration)
+	}
+	for _, action := range []struct {
+		action string
+		want   host.RunState
+	}{
+		{`"wait": "1s"`, host.RunState{}},
+		{`"log": "a"`, host.RunState{}},
+		{`"control": {"name": "a b", "token": "t", "function": 2}`, host.RunState{Failed: true, Fatal: true}},
+		{`"log": "no", "failed": true`, host.RunState{Failed: true}},
+	} {
+		var state host.RunState
+		before := b.now
+		b.must(&state, "", "POST", path, "", `{"session": "`+c.session+`", `+action.action+`}`)
+		if waits := strings.HasPrefix(action.action, `"wait"`); state != action.want || b.now.Sub(before) > 0 != waits {
+			t.Errorf("%s: %+v after %v", action.action, state, b.now.Sub(before))
+		}
+	}
+	end()
+
+	next, end = explorationLines(t, c)
+	defer end()
+	path = fmt.Sprintf("/v1/explorations/%s/trials/%d/run", next().Exploration, next().Trial)
+	b = openBubble(t, c, bubbleOf(path))
+	b.pass(0)
+	id := b.begin("", "POST", path, "", `{"session": "`+c.session+`", "log": "a"}`)
+	if a := b.answers[id]; a.Status != http.StatusConflict || !strings.Contains(a.Body, "no test is running in the trial") {
+		t.Errorf("in the trial of an operator: %+v", a)
+	}
+}
+
+// bubbleOf returns the request for the bubble of a trial with a path.
+func bubbleOf(path string) string {
+	parts := strings.Split(path, "/")
+	return fmt.Sprintf(`{"session": "SESSION", "exploration": %q, "trial": %s}`, parts[3], parts[5])
+}
+
+// What cannot be explored is refused, with what to write.
+func TestExplorationsThatAreRefused(t *testing.T) {
+	c := newClient(t)
+	for explored, want := range map[string]string{
+		`"versions": []`: "versions: there are 0: give the operator, or the old and the new version of an upgrade",
+		`"run": {"function": 1, "cluster": {"session": ""}}, "versions": [{"function": 1, "cluster": {"session": ""}}]`:                       "run and versions exclude each other; give one of them",
+		`"run": {"function": 1, "cluster": {"session": "", "snapshotData": "eA=="}}`:                                                          "cluster: a snapshot cannot be an option of a test that is run again and again: it is read only once",
+		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}, {"function": 1, "cluster": {"session": ""}}]`: `kubernetesVersion: the versions of an operator run as one version of Kubernetes, and not as \"1.34\" and \"\"`,
+		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}]`:                                              "the host of Kubernetes 1.34: this host does not start hosts of other versions",
+	} {
+		body := fmt.Sprintf(`{"session": "SESSION", "test": "TestGadgets", "folder": "/", "parallel": 1, %s}`, explored)
+		if code, text := c.send("POST", "/v1/explorations", body); code/100 == 2 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", explored, code, text)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ func operations() []operation {
 		openBubble(),
 		openExploration(),
 		on("reportTrial", post, "/v1/explorations/{exploration}/trials/{trial}", "Reports what has become of the client's bubble of a trial.", reportTrial),
+		on("actInRun", post, "/v1/explorations/{exploration}/trials/{trial}/run", "Acts for a test in one of its runs: starts a controller under test, waits, or logs.", actInRun),
 
 		on("startCluster", post, "/v1/clusters", "Starts a cluster.", startCluster),
 		on("listClusters", get, "/v1/clusters", "Lists the clusters.", listClusters),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -46,6 +45,7 @@ type trial struct {
 	over     bool    // a bubble that opens now is too late
 	clusters map[*fakecluster.Cluster]*cluster
 	panics   []string
+	playing  *playedRun // of a test; nil: none is running
 }
 
 // begin begins a trial.
@@ -190,11 +190,10 @@ type TrialReport struct {
 }
 
 func reportTrial(c call, r TrialReport) (none, error) {
-	number, err := strconv.Atoi(c.path("trial"))
-	if err != nil {
-		return none{}, wrong(err)
+	if there := c.host.elsewhere(c.path("exploration")); there != nil {
+		return none{}, there.passOn(c, r)
 	}
-	tr, err := c.host.trial(r.Session, c.path("exploration"), number)
+	tr, err := c.trial(r.Session)
 	if err != nil {
 		return none{}, err
 	}
@@ -237,31 +236,17 @@ type OperatorEnd struct {
 func (x *exploration) runsThere(s *explore.Subject, v Subject) {
 	s.Prepare = func(t testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 		d := x.host.driverHere()
-		whole, err := d.trial.cluster(c, v)
+		whole, err := d.trial.cluster(c, v.Cluster)
 		if err != nil {
 			t.Fatalf("the cluster of the trial: %v", err)
 		}
 		return func(ctx context.Context, config *rest.Config) error {
-			made := newCluster(x.host, c)
-			made.whole, made.services, made.images = whole, whole.services, whole.images
-			made.driver, made.token, made.transport = d, config.BearerToken, config.Transport
-			if config.WrapTransport != nil {
-				made.transport = config.WrapTransport(made.transport)
-			}
-			operator, err := x.take(d, made)
-			if err != nil {
-				return err
-			}
-			administrator, err := whole.describe()
-			if err != nil {
-				return err
-			}
-			return d.runOperator(ctx, v.Function, OperatorCall{administrator, operator})
+			return x.runThere(ctx, d, whole, config, v.Function)
 		}
 	}
 	if len(v.Cluster.Workloads) > 0 {
 		s.Workloads = func(t testing.TB, c *fakecluster.Cluster) {
-			whole, err := x.host.driverHere().trial.cluster(c, v)
+			whole, err := x.host.driverHere().trial.cluster(c, v.Cluster)
 			if err == nil {
 				err = whole.live(v.Cluster.Workloads)
 			}
@@ -273,7 +258,7 @@ func (x *exploration) runsThere(s *explore.Subject, v Subject) {
 }
 
 // cluster returns the cluster of a trial as the client uses it.
-func (tr *trial) cluster(c *fakecluster.Cluster, v Subject) (*cluster, error) {
+func (tr *trial) cluster(c *fakecluster.Cluster, s Start) (*cluster, error) {
 	tr.mu.Lock()
 	known := tr.clusters[c]
 	tr.mu.Unlock()
@@ -281,7 +266,7 @@ func (tr *trial) cluster(c *fakecluster.Cluster, v Subject) (*cluster, error) {
 		return known, nil
 	}
 	made := newCluster(tr.exploration.host, c)
-	made.services, made.images = v.Cluster.Services, v.Cluster.Images
+	made.services, made.images = s.Services, s.Images
 	cfg := c.RESTConfig()
 	made.driver, made.token, made.transport = tr.driver, cfg.BearerToken, cfg.Transport
 	if _, err := tr.exploration.take(tr.driver, made); err != nil {
@@ -304,8 +289,8 @@ func (x *exploration) take(d *driver, c *cluster) (Cluster, error) {
 	return c.describe()
 }
 
-// runOperator runs the operator in the bubble of the client, until it returns. It is told when ctx ends.
-func (d *driver) runOperator(ctx context.Context, function uint64, call OperatorCall) error {
+// callThere calls a function of the client in its bubble, and reads the answer when the function has returned. It is told when ctx ends.
+func (d *driver) callThere(ctx context.Context, function uint64, call, end any) error {
 	text, err := json.Marshal(call)
 	if err != nil {
 		return err
@@ -328,27 +313,37 @@ func (d *driver) runOperator(ctx context.Context, function uint64, call Operator
 			done = nil
 			d.cancelCall(id)
 		case <-d.gone:
-			return errors.New("the process of the operator has ended")
+			return errors.New("its process has ended")
 		}
 		d.mu.Lock()
 		ended = running.ended
 		d.mu.Unlock()
 	}
-	var end OperatorEnd
 	switch {
-	case running.outcome == functionAborted: // the operator has ended its goroutine
+	case running.outcome == functionAborted: // the function has ended its goroutine
 		return nil
 	case running.status != http.StatusOK:
-		return fmt.Errorf("it cannot be called: %s", bytes.TrimSpace(running.data))
+		return errors.New(string(bytes.TrimSpace(running.data)))
 	}
-	if err := json.Unmarshal(running.data, &end); err != nil {
-		return err
-	}
+	return json.Unmarshal(running.data, end)
+}
+
+// result returns how the operator has ended, as if it had run here.
+func (e OperatorEnd) result() error {
 	switch {
-	case end.Panic != "":
-		panic(end.Panic)
-	case end.Error != "":
-		return errors.New(end.Error)
+	case e.Panic != "":
+		panic(e.Panic)
+	case e.Error != "":
+		return errors.New(e.Error)
 	}
 	return nil
+}
+
+// trial returns the trial in the path.
+func (c call) trial(session string) (*trial, error) {
+	number, err := strconv.Atoi(c.path("trial"))
+	if err != nil {
+		return nil, wrong(err)
+	}
+	return c.host.trial(session, c.path("exploration"), number)
 }

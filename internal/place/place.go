@@ -1,6 +1,6 @@
 // Package place has what an exploration needs of the process of a test that is not this one. So the host explores for module remote: package explore makes
-// the trials, takes their steps and checks them here, each in a bubble, and the operator runs in a bubble of the other process. The time here passes as it does
-// there.
+// the trials, takes their steps and checks them here, each in a bubble, and the operator, or the body of a run, is in a bubble of the other process. The time here
+// passes as it does there.
 package place
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Test is a test in another process that explores an operator.
+// Test is a test in another process that explores.
 type Test struct {
 	testing.TB
 	// Folder is the absolute path of the folder in which the test runs. Report and JUnit are those for pages of findings and for the result; empty: none is written.
@@ -20,15 +20,15 @@ type Test struct {
 	Time     time.Duration
 	Parallel int
 	Shard    string
-	// Corpus is set if former findings are tried first, and new ones are written.
-	Corpus bool
+	// Fails is set if the test fails with what is found. Then former findings about an operator are tried first, and new ones are written.
+	Fails bool
 	// Begin begins a trial.
 	Begin func() Trial
 	// Panic ends the process of the test with a text.
 	Panic func(text string)
 }
 
-// Trial is a trial whose operator runs in a bubble of the other process.
+// Trial is a trial whose operator runs in a bubble of the other process, or a run whose body and controllers do.
 type Trial interface {
 	// Play calls run in a bubble here, whose time is that of a new bubble there, and returns when both have ended, with the stacks of the goroutines that were
 	// left there. blocked gets the stack of a goroutine there that waits for something outside of the bubble, with a sentence that says why, and endless how long time has passed there without a
@@ -39,6 +39,8 @@ type Trial interface {
 	// Expect says that something is due here after some time, which has to happen on time. idle is set if nothing else happens here before, unless the operator sends
 	// a request. Both are called in the bubble here.
 	Expect(d time.Duration, idle bool)
+	// CleanUp has the body of a run clean up, in the bubble here, when its controllers have ended.
+	CleanUp()
 	// Panics returns panics of the operator from which a library has recovered, each with its place. Each panic is returned once.
 	Panics() []string
 	// Stacks returns the stacks of the goroutines of the bubble there.

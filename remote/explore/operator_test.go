@@ -66,7 +66,8 @@ type object struct {
 
 type metadata struct {
 	Namespace         string         `json:"namespace"`
-	Name              string         `json:"name"`
+	Name              string         `json:"name,omitempty"`
+	GenerateName      string         `json:"generateName,omitempty"`
 	UID               string         `json:"uid,omitempty"`
 	Generation        int64          `json:"generation,omitempty"`
 	ResourceVersion   string         `json:"resourceVersion,omitempty"`

@@ -171,21 +171,12 @@ func FindUpgrade(t *testing.T, from, to Subject) (Found, error) {
 	return explore(t, false, from, to)
 }
 
-// explore explores versions of an operator. With a corpus, findings fail t and are kept.
-func explore(t *testing.T, corpus bool, versions ...Subject) (found Found, err error) {
+// explore explores versions of an operator. If fails is set, findings fail t and are kept.
+func explore(t *testing.T, fails bool, versions ...Subject) (found Found, err error) {
 	t.Helper()
-	folder, err := os.Getwd()
+	x, folder, err := newExploration(t, fails, &found)
 	if err != nil {
 		return found, err
-	}
-	x := exploration.Exploration[remote.Option, *remote.Cluster]{Stderr: os.Stderr, Into: &found, Fields: map[string]any{
-		"test": t.Name(), "folder": folder, "corpus": corpus,
-		"parallel": value[int](parallelFlag), "time": value[time.Duration](timeFlag).String(), "shard": value[string](shardFlag),
-	}}
-	for field, path := range map[string]string{"junit": value[string](junitFlag), "report": os.Getenv("FAKECLUSTER_REPORT")} {
-		if path != "" {
-			x.Fields[field] = absolute(folder, path)[0]
-		}
 	}
 	for i := range versions {
 		v, err := versions[i].version(folder)
@@ -196,6 +187,24 @@ func explore(t *testing.T, corpus bool, versions ...Subject) (found Found, err e
 	}
 	defer collectLess()()
 	return found, remote.Explore(t, x)
+}
+
+// newExploration returns an exploration of a test, and the folder of the test. What is found goes into a value, and fails the test if fails is set.
+func newExploration(t *testing.T, fails bool, into any) (x exploration.Exploration[remote.Option, *remote.Cluster], folder string, err error) {
+	folder, err = os.Getwd()
+	if err != nil {
+		return x, folder, err
+	}
+	x = exploration.Exploration[remote.Option, *remote.Cluster]{Stderr: os.Stderr, Into: into, Fields: map[string]any{
+		"test": t.Name(), "folder": folder, "fails": fails,
+		"parallel": value[int](parallelFlag), "time": value[time.Duration](timeFlag).String(), "shard": value[string](shardFlag),
+	}}
+	for field, path := range map[string]string{"junit": value[string](junitFlag), "report": os.Getenv("FAKECLUSTER_REPORT")} {
+		if path != "" {
+			x.Fields[field] = absolute(folder, path)[0]
+		}
+	}
+	return x, folder, nil
 }
 
 // absolute returns paths that begin at a folder, if they are relative.

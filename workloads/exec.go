@@ -1,6 +1,8 @@
 package workloads
 
 import (
+	"context"
+	"net"
 	"net/url"
 
 	clientrest "k8s.io/client-go/rest"
@@ -19,4 +21,13 @@ import (
 // Without [Nodes] its streams fail. If the cluster has a socket, the executors of client-go work as well.
 func (w *Workloads) NewSPDYExecutor(config *clientrest.Config, method string, to *url.URL) (remotecommand.Executor, error) {
 	return container.NewSPDYExecutor(w.Dial, config, method, to)
+}
+
+// PortForward connects to a TCP port of a Pod through the API server, as kubectl port-forward does, but
+// without a local port, so it works in bubbles. It reaches ports on which the Pod listens on localhost, too.
+// config is one of the cluster, whose user needs the permission to create pods/portforward; an empty namespace
+// is default. PortForward fails if the Pod does not run. If nothing listens on the port, the first Read returns the error. ctx
+// ends the attempt, and not the connection.
+func (w *Workloads) PortForward(ctx context.Context, config *clientrest.Config, namespace, pod string, port int) (net.Conn, error) {
+	return container.PortForward(ctx, w.Dial, config, namespace, pod, port)
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,4 +89,89 @@ func TestPortForwardReachesPorts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// echo is a function that listens on the loopback address, greets, and sends back what it reads until its end.
+func echo(ctx context.Context, c *workloads.Container) error {
+	l, err := c.Listen("tcp", "127.0.0.1:7")
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return nil
+		}
+		go func() {
+			fmt.Fprintln(conn, "hello")
+			text, _ := io.ReadAll(conn)
+			_, _ = conn.Write(text)
+			_ = conn.Close()
+		}()
+	}
+}
+
+// TestPortForwardInABubble connects to a port that listens on the loopback address of a Pod, without a local port.
+func TestPortForwardInABubble(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.createPod("web", webSpec)
+		w.pass(3 * time.Second)
+		forward := func(namespace, pod string, port int) (net.Conn, error) {
+			return w.PortForward(w.Context(), w.cluster.RESTConfig(), namespace, pod, port)
+		}
+		for range 2 {
+			conn, err := forward("", "web", 7)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, strings.Repeat("x", 200_000)); err != nil {
+				t.Error(err)
+			}
+			if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+				t.Error(err)
+			}
+			text, err := io.ReadAll(conn)
+			equal(w.T, "what comes back", string(text), "hello\n"+strings.Repeat("x", 200_000))
+			equal(w.T, "the address", conn.RemoteAddr().String(), "web:7")
+			if err != nil || conn.Close() != nil {
+				t.Errorf("the end: %v", err)
+			}
+		}
+		idle, err := forward("default", "web", 7)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if err := idle.Close(); err != nil { // nothing is left of it, or the bubble would not end
+			t.Error(err)
+		}
+		refused, err := forward("", "web", 81)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if _, err := io.ReadAll(refused); err == nil || !strings.Contains(err.Error(), "forwarding port 81: ") || !strings.HasSuffix(err.Error(), "connect: connection refused") {
+			t.Errorf("a port at which nobody listens: %v", err)
+		}
+		_ = refused.Close()
+		if _, err := forward("", "none", 7); err == nil || !strings.Contains(err.Error(), `pods "none" not found`) {
+			t.Errorf("a Pod that does not exist: %v", err)
+		}
+		for _, name := range []string{"", "../x"} {
+			if _, err := forward("", name, 7); err == nil || err.Error() != fmt.Sprintf("PortForward: %q is not the name of a Pod or a namespace", name) {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+		if _, err := w.PortForward(w.Context(), nil, "", "web", 7); err == nil || err.Error() != "PortForward: the configuration is nil" {
+			t.Error(err)
+		}
+		open, err := forward("", "web", 7)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.delete("pods", "web")
+		if _, err := io.ReadAll(open); err != nil && !strings.Contains(err.Error(), "forwarding port 7: ") {
+			t.Errorf("the Pod is deleted: %v", err)
+		}
+		_ = open.Close()
+	}, workloads.Nodes(1), workloads.Image("app", echo))
 }

@@ -226,6 +226,7 @@ type handlerCall struct {
 }
 
 func newCall(h http.Handler, req *http.Request) *handlerCall {
+	setTLS(req)
 	body := &bodyPrefix{ReadCloser: req.Body}
 	if req.Body != http.NoBody {
 		req.Body = body

@@ -4,6 +4,7 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,6 +102,39 @@ func TestAServiceIsAHandlerOfTheTest(t *testing.T) {
 			t.Errorf("the address: %s", address)
 		}
 	})
+}
+
+// A handler finds the TLS connection of its caller: a webhook that of the API server, and an aggregated API server also the certificate with
+// which the API server is a front proxy.
+func TestTheRequestOfAHandlerHasTLS(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
+		got := make(chan *http.Request, 100)
+		_, u := hook(t, denial(func(req *http.Request, _ string) string { got <- req; return "" }))
+		u.must("POST", maps, configMap("a"))
+		req := <-got
+		if s := req.TLS; s == nil || s.Version != tls.VersionTLS13 || s.CipherSuite == 0 || s.ServerName != "hook.default.svc" || !s.HandshakeComplete || len(s.PeerCertificates) != 0 || req.Header.Get(tlsHeader) != "" {
+			t.Errorf("of a webhook: %+v %v", s, req.Header)
+		}
+
+		api := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			got <- req
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "tests.example.com/v1", "resources": []}`)
+		})
+		u = admin(t, Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads(`{"nodes": 1}`)))
+		u.must("GET", "/apis/tests.example.com/v1/things", "")
+		for req = <-got; !strings.HasSuffix(req.URL.Path, "/things"); req = <-got {
+		}
+		if s := req.TLS; s == nil || s.ServerName != "api.default.svc" || len(s.PeerCertificates) != 1 || s.PeerCertificates[0].Subject.CommonName != "front-proxy-client" {
+			t.Errorf("of an aggregated API server: %+v", s)
+		}
+	})
+}
+
+// apiService is an APIService of a Service in the namespace default.
+func apiService(service string) map[string]any {
+	return map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1.tests.example.com"}, "spec": map[string]any{
+		"group": "tests.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 10, "service": map[string]any{"namespace": "default", "name": service, "port": 443}}}
 }
 
 // A fork in a bubble calls the handler in the bubble, and its origin outside.
@@ -228,9 +262,7 @@ func TestAnAPIServiceIsAHandlerOfTheTest(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 		})
-		service := map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1.tests.example.com"}, "spec": map[string]any{
-			"group": "tests.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 10, "service": map[string]any{"namespace": "default", "name": "api", "port": 443}}}
-		u := admin(t, Start(t, Service("default", "api", 443, api), Objects(service)))
+		u := admin(t, Start(t, Service("default", "api", 443, api), Objects(apiService("api"))))
 		go func() { more <- "begins" }()
 		answer, err := u.open("GET", "/apis/tests.example.com/v1/things?watch=true", "")
 		if err != nil {

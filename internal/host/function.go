@@ -119,6 +119,7 @@ type function struct {
 
 // ServeHTTP implements http.Handler.
 func (f *function) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	withTLS(req.Header, req.TLS)
 	switch d := f.host.driverHere(); {
 	case d != nil && f.number != 0:
 		d.call(f.number, w, req)

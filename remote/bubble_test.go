@@ -431,6 +431,22 @@ func TestMistakesInABubble(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		})
+		failures(t, "write c.Exec, c.AttachPod or c.PortForward, or make the executor with spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.Transport()})", func(t testing.TB) {
+			c := Start(t)
+			req, err := http.NewRequest("POST", c.URL()+pods+"/web/exec", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+c.Token())
+			req.Header.Set("Connection", "Upgrade")
+			req.Header.Set("Upgrade", "SPDY/3.1")
+			answer, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			time.Sleep(time.Hour)
+		})
 		req, err := http.NewRequest("GET", base.URL()+maps, nil)
 		if err != nil {
 			t.Fatal(err)

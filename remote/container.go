@@ -239,9 +239,14 @@ type containerError struct {
 func (e *containerError) Error() string { return e.text }
 func (e *containerError) Unwrap() error { return e.kind }
 
-// act carries out an action in the container, by a request to the host.
-func (p *Container) act(ctx context.Context, action map[string]any) (r result, err error) {
-	if err := p.cluster.doWith(withoutHurry(ctx), "POST", "/containers/"+p.id, action, &r); err != nil {
+// act carries out an action in the container.
+func (p *Container) act(ctx context.Context, action map[string]any) (result, error) {
+	return p.cluster.act(ctx, "/containers/"+p.id, action)
+}
+
+// act carries out an action, by a request to the host.
+func (c *Cluster) act(ctx context.Context, path string, action map[string]any) (r result, err error) {
+	if err := c.doWith(withoutHurry(ctx), "POST", path, action, &r); err != nil {
 		return r, err
 	}
 	switch {
@@ -384,6 +389,9 @@ type mountedToken struct {
 	container *Container
 	next      http.RoundTripper
 }
+
+// WrappedRoundTripper returns the transport of the cluster, as client-go's wrappers do.
+func (m mountedToken) WrappedRoundTripper() http.RoundTripper { return m.next }
 
 // tokenAge is how long a token is used before it is read again. A kubelet updates mounted tokens within a
 // minute, too.

@@ -26,7 +26,7 @@ func (p *Container) Dial(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	return newConn(p, network, r), nil
+	return newConn(p.act, network, r), nil
 }
 
 // HTTPClient returns a client that connects as [Container.Dial] does, a connection for each request.
@@ -54,7 +54,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(l.container, l.local.Network(), r), nil
+	return newConn(l.container.act, l.local.Network(), r), nil
 }
 
 func (l *listener) Close() error {
@@ -62,14 +62,14 @@ func (l *listener) Close() error {
 	return err
 }
 
-// conn is a connection of a container.
+// conn is a connection of a container or of the test.
 type conn struct {
 	socket
 	local, remote net.Addr
 }
 
-func newConn(p *Container, network string, r result) *conn {
-	return &conn{socket: newSocket(p, r.Socket, "read"), local: podAddr{network, r.Local}, remote: podAddr{network, r.Remote}}
+func newConn(act actor, network string, r result) *conn {
+	return &conn{socket: newSocket(act, r.Socket, "read"), local: podAddr{network, r.Local}, remote: podAddr{network, r.Remote}}
 }
 
 func (c *conn) LocalAddr() net.Addr  { return c.local }
@@ -88,13 +88,19 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// CloseWrite sends the end of the stream, as that of a *net.TCPConn. The other direction stays open.
+func (c *conn) CloseWrite() error {
+	_, err := c.do("closeWrite")
+	return err
+}
+
 // ListenPacket opens a UDP port of the Pod, as net.ListenPacket: "udp" and an address such as ":53". It ends with the container.
 func (p *Container) ListenPacket(network, address string) (net.PacketConn, error) {
 	r, err := p.do(map[string]any{"action": "listenPacket", "network": network, "address": address})
 	if err != nil {
 		return nil, err
 	}
-	return &packetConn{newSocket(p, r.Socket, "readFrom"), udpAddr(r.Local)}, nil
+	return &packetConn{newSocket(p.act, r.Socket, "readFrom"), udpAddr(r.Local)}, nil
 }
 
 // udpAddr returns an address that the host has written.

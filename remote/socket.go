@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
-// socket is a connection or a port of a container, with its deadlines. A read starts a goroutine that
+// actor carries out an action in the network of the Pods.
+type actor func(ctx context.Context, action map[string]any) (result, error)
+
+// socket is a connection or a port of a container or of the test, with its deadlines. A read starts a goroutine that
 // requests data from the host. A deadline ends the read and not that request, because the answer to a
 // canceled request would be lost.
 type socket struct {
-	container *Container
-	number    int
-	read      string // the action that reads
+	act    actor
+	number int
+	read   string // the action that reads
 
 	mu       sync.Mutex
 	got      *result // data that receive has not returned yet; nil: none
@@ -28,8 +31,8 @@ type socket struct {
 	changed  chan struct{} // closed, and replaced, when one of these changes
 }
 
-func newSocket(p *Container, number int, read string) socket {
-	return socket{container: p, number: number, read: read, changed: make(chan struct{})}
+func newSocket(act actor, number int, read string) socket {
+	return socket{act: act, number: number, read: read, changed: make(chan struct{})}
 }
 
 // change wakes the waiting reads. The caller has the lock.
@@ -81,7 +84,7 @@ func (s *socket) receive(p []byte, packet bool) (n int, from string, err error) 
 }
 
 func (s *socket) fetch() {
-	r, err := s.container.do(map[string]any{"action": s.read, "socket": s.number})
+	r, err := s.do(s.read)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err, s.fetching = err, false; err == nil {
@@ -105,7 +108,7 @@ func (s *socket) send(action map[string]any) error {
 		defer cancel()
 	}
 	action["socket"] = s.number
-	_, err := s.container.act(ctx, action)
+	_, err := s.act(ctx, action)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return os.ErrDeadlineExceeded
@@ -124,8 +127,13 @@ func (s *socket) Close() error {
 	if closed {
 		return net.ErrClosed
 	}
-	_, err := s.container.do(map[string]any{"action": "close", "socket": s.number})
+	_, err := s.do("close")
 	return err
+}
+
+// do carries out an action on the socket.
+func (s *socket) do(action string) (result, error) {
+	return s.act(context.Background(), map[string]any{"action": action, "socket": s.number})
 }
 
 func (s *socket) SetDeadline(t time.Time) error {

@@ -20,8 +20,9 @@ import (
 //	cfg := &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}
 //
 // Requests need the token, as with any other transport. Outside of bubbles it has connections of its own,
-// which end with the cluster; with [TLS] it trusts the certificate. In a bubble, a request that upgrades its
-// connection, as exec does, fails.
+// which end with the cluster; with [TLS] it trusts the certificate. A request that upgrades its connection works, in a bubble only in a cluster
+// with [Workloads]. The executors and dialers of client-go connect by themselves, unless they are made with this transport as the UpgradeTransport of
+// spdy.NewRoundTripperWithConfig.
 func (c *Cluster) Transport() http.RoundTripper { return &transport{c} }
 
 // outerTransport returns the transport of a cluster outside of bubbles.
@@ -75,11 +76,24 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Header.Set(callerHeader, callers.Line(callers.Current()))
 	}
-	answer, err := c.bubble.roundTrip(c.description.Cluster, req)
+	send := func() (*http.Response, error) { return c.bubble.roundTrip(c.description.Cluster, req) }
+	if req.Header.Get("Upgrade") != "" {
+		send = func() (*http.Response, error) { return c.upgrade(req) }
+	}
+	answer, err := send()
 	if err != nil {
 		return nil, fmt.Errorf("fakecluster: %w", err)
 	}
 	return answer, nil
+}
+
+// WrappedRoundTripper returns a transport that connects to the cluster. Clients that upgrade connections, such as those of package
+// k8s.io/apimachinery/pkg/util/httpstream/spdy, use its dialer.
+func (t *transport) WrappedRoundTripper() http.RoundTripper {
+	if t.cluster.bubble == nil {
+		return t.cluster.outerTransport()
+	}
+	return &http.Transport{DialContext: t.cluster.Dial}
 }
 
 // callerHeader has the line of code that sends a write in a trial of an exploration.
@@ -100,10 +114,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-var errUpgrade = errors.New("a request that upgrades its connection cannot be sent in a synctest bubble: exec, attach and port-forward work with a cluster outside of bubbles")
-
-// patientKey marks the context of a request of a container. Nobody waits for the answer, so the pump may take
-// large steps meanwhile.
+// patientKey marks the context of a request of a container, or for its streams. Nobody waits for the answer, so the
+// pump may take large steps meanwhile.
 type patientKey struct{}
 
 func withoutHurry(ctx context.Context) context.Context {
@@ -118,9 +130,6 @@ func (b *bubble) roundTrip(cluster string, req *http.Request) (*http.Response, e
 	ctx := req.Context()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
-	}
-	if req.Header.Get("Upgrade") != "" {
-		return nil, errUpgrade
 	}
 	var body []byte
 	if req.Body != nil {

@@ -252,10 +252,18 @@ func (d *driver) run() {
 	for _, x := range d.exchanges {
 		x.cancel()
 	}
+	if d.trial == nil { // otherwise the trial is one of those who run, and ends its clusters
+		d.endClusters() // requests about sockets and streams of containers end with them
+	}
 	d.running.Wait()
 	cleanup()
+	d.endClusters() // those that a request has started meanwhile
+}
+
+// endClusters ends the clusters of the bubble.
+func (d *driver) endClusters() {
 	d.mu.Lock()
-	clusters := d.clusters
+	clusters := slices.Clone(d.clusters)
 	d.mu.Unlock()
 	for _, c := range clusters {
 		d.host.remove(c)
@@ -457,7 +465,7 @@ var errTestFailed = errors.New("this has failed the run, whose log has the reaso
 
 // forward sends the request to its cluster.
 func (x *exchange) forward() error {
-	c, err := x.driver.host.cluster(x.cluster)
+	c, err := x.driver.host.living(x.cluster)
 	if err != nil {
 		return err
 	}
@@ -565,10 +573,18 @@ func (h *Host) strayAddress() (string, error) {
 const strayText = "the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster, " +
 	"as in &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1} or &http.Client{Transport: c.Transport()}"
 
+// strayUpgradeText is the error for a client that upgrades its own connection, as the executors and dialers of client-go do.
+const strayUpgradeText = "the cluster lives in a synctest bubble, where a socket stops the time, and remotecommand.NewSPDYExecutor, remotecommand.NewWebSocketExecutor and spdy.RoundTripperFor open one: " +
+	"write c.Exec, c.AttachPod or c.PortForward, or make the executor with spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.Transport()})"
+
 // serveStray rejects a request of a client with its own transport. It also reports the mistake to the bubble of the
 // cluster, which it finds by the token.
 func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
 	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+	text := strayText
+	if req.Header.Get("Upgrade") != "" {
+		text = strayUpgradeText
+	}
 	h.mu.Lock()
 	told := map[*driver]bool{}
 	for _, c := range h.clusters {
@@ -578,10 +594,10 @@ func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
 	}
 	h.mu.Unlock()
 	for d := range told {
-		d.mistake(strayText)
+		d.mistake(text)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Connection", "close") // leaves no goroutine in the client's bubble
 	w.WriteHeader(http.StatusBadRequest)
-	_ = encode(w, map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{}, "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest, "message": strayText}) // the client may have gone
+	_ = encode(w, map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{}, "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest, "message": text}) // the client may have gone
 }

@@ -214,6 +214,9 @@ func TestBubblesEndWithTheirConnection(t *testing.T) {
 			b := openBubble(t, c, `{"session": "SESSION"}`)
 			made := b.start(`, "workloads": {"nodes": 1}`)
 			b.begin(made.Cluster, "GET", mapsPath+"?watch=true", made.Token, "")
+			network, conn := "/v1/clusters/"+made.Cluster+"/network", host.ContainerResult{}
+			b.must(&conn, "", "POST", network, "", `{"action": "dial", "network": "tcp", "address": "kubernetes.default.svc:443"}`)
+			b.begin("", "POST", network, "", fmt.Sprintf(`{"action": "read", "socket": %d}`, conn.Socket)) // there is nothing to read
 			end(c, b)
 			if _, err := b.reader.ReadByte(); err == nil {
 				t.Error("the connection goes on")

@@ -41,6 +41,7 @@ type cluster struct {
 	hold      faults.Hold          // nil: none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
 	running   map[string]*running  // functions of the client
+	outside   *running             // the sockets that the client has opened outside of its functions
 	ran       int                  // number of functions so far
 	opened    int                  // number of sockets of functions so far
 
@@ -49,7 +50,7 @@ type cluster struct {
 }
 
 func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
-	made := &cluster{Cluster: c, host: h, faults: map[int]faults.Injection{}, answered: map[string]bool{}, running: map[string]*running{}}
+	made := &cluster{Cluster: c, host: h, faults: map[int]faults.Injection{}, answered: map[string]bool{}, running: map[string]*running{}, outside: &running{sockets: map[int]any{}}}
 	made.alive, made.die = context.WithCancel(context.Background())
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,6 +88,7 @@ func (c *cluster) end() []error {
 		return nil
 	}
 	c.ending.Do(func() {
+		defer c.host.ended(c)
 		defer c.die()
 		c.mu.Lock()
 		life := c.workloads
@@ -95,6 +97,7 @@ func (c *cluster) end() []error {
 			c.errs = c.other.end()
 			return
 		}
+		c.closeSockets()
 		if life != nil {
 			c.errs = append(c.errs, parts(life.Close())...)
 		}

@@ -57,14 +57,14 @@ type EndedContainer struct {
 
 // ContainerAction is an action of a function, which runs in the process of the client, in its container.
 type ContainerAction struct {
-	Action  string      `json:"action" doc:"output, input, awaitSignal, readFile, writeFile, mkdir, remove, stat, readDir, folder, listen, listenPacket, dial, accept, read, write, readFrom, writeTo, close, handleExec or exec"`
+	Action  string      `json:"action" doc:"output, input, awaitSignal, readFile, writeFile, mkdir, remove, stat, readDir, folder, listen, listenPacket, dial, accept, read, write, readFrom, writeTo, closeWrite, close, handleExec or exec"`
 	Stream  string      `json:"stream,omitempty" doc:"of output: stdout or stderr"`
 	Data    []byte      `json:"data,omitempty" doc:"of output, writeFile, write and writeTo: the bytes, in base64"`
 	Path    string      `json:"path,omitempty" doc:"of files; a relative path begins at the working directory"`
 	Mode    fs.FileMode `json:"mode,omitempty" doc:"of writeFile: the permissions of a new file"`
 	Network string      `json:"network,omitempty" doc:"of listen and dial: tcp, or udp for dial; of listenPacket: udp"`
 	Address string      `json:"address,omitempty" doc:"of listen, listenPacket and dial, such as :8443; of writeTo: an IP and a port"`
-	Socket  int         `json:"socket,omitempty" doc:"of accept, read, write, readFrom, writeTo and close: what listen, listenPacket, dial or accept have returned"`
+	Socket  int         `json:"socket,omitempty" doc:"of accept, read, write, readFrom, writeTo, closeWrite and close: what listen, listenPacket, dial or accept have returned"`
 	Name    string      `json:"name,omitempty" doc:"of handleExec: the name of the program"`
 	Args    []string    `json:"args,omitempty" doc:"of exec: the program and its arguments; the function reads and writes its streams"`
 	Function
@@ -289,29 +289,16 @@ var containerActions = map[string]func(call, *running, ContainerAction, *Contain
 		return err
 	},
 	"read": func(c call, r *running, a ContainerAction, result *ContainerResult) error {
-		conn, ok := c.cluster.socket(r, a.Socket).(net.Conn)
-		if !ok {
-			return net.ErrClosed
-		}
-		return readSome(conn, result)
+		return readSocket(c, r, a.Socket, result)
 	},
 	"write": func(c call, r *running, a ContainerAction, _ *ContainerResult) error {
-		conn, ok := c.cluster.socket(r, a.Socket).(net.Conn)
-		if !ok {
-			return net.ErrClosed
-		}
-		_, err := conn.Write(a.Data)
-		return err
+		return writeSocket(c, r, a.Socket, a.Data)
+	},
+	"closeWrite": func(c call, r *running, a ContainerAction, _ *ContainerResult) error {
+		return closeWrite(c, r, a.Socket)
 	},
 	"close": func(c call, r *running, a ContainerAction, _ *ContainerResult) error {
-		socket, ok := c.cluster.socket(r, a.Socket).(io.Closer)
-		if !ok {
-			return net.ErrClosed
-		}
-		c.cluster.mu.Lock()
-		delete(r.sockets, a.Socket)
-		c.cluster.mu.Unlock()
-		return socket.Close()
+		return closeSocket(c, r, a.Socket)
 	},
 	"handleExec":   handleExec,
 	"exec":         execProgram,

@@ -129,6 +129,41 @@ func tryExec(t *testing.T, c *client, alive host.Cluster) {
 	}
 }
 
+// tryNetwork checks that a client connects with what runs in a cluster, and attaches to a Pod of the Deployment web.
+func tryNetwork(t *testing.T, c *client, alive host.Cluster) {
+	act := func(body string) host.ContainerResult {
+		t.Helper()
+		return do[host.ContainerResult](c, "POST /v1/clusters/{cluster}/network", alive.Cluster, body)
+	}
+	conn := act(`{"action": "dial", "network": "tcp", "address": "kubernetes.default.svc:443"}`)
+	socket := fmt.Sprint(conn.Socket)
+	if conn.Socket == 0 || conn.Local == "" || !strings.HasSuffix(conn.Remote, ":443") {
+		t.Errorf("a connection: %+v", conn)
+	}
+	for _, step := range []struct {
+		body string
+		want host.ContainerResult
+	}{
+		{`{"action": "write", "socket": ` + socket + `, "data": "R0VUIC8gSFRUUC8xLjEKCg=="}`, host.ContainerResult{}}, // an HTTP request, where TLS is expected
+		{`{"action": "closeWrite", "socket": ` + socket + `}`, host.ContainerResult{}},
+		{`{"action": "close", "socket": ` + socket + `}`, host.ContainerResult{}},
+		{`{"action": "read", "socket": ` + socket + `}`, host.ContainerResult{Failed: "use of closed network connection", Kind: "closed"}},
+		{`{"action": "write", "socket": ` + socket + `}`, host.ContainerResult{Failed: "use of closed network connection", Kind: "closed"}},
+		{`{"action": "closeWrite", "socket": ` + socket + `}`, host.ContainerResult{Failed: "use of closed network connection", Kind: "closed"}},
+		{`{"action": "close", "socket": ` + socket + `}`, host.ContainerResult{Failed: "use of closed network connection", Kind: "closed"}},
+		{`{"action": "dial", "network": "tcp", "address": "127.0.0.1:1"}`, host.ContainerResult{Failed: "dial tcp 127.0.0.1:1: connect: connection refused", Kind: "refused"}},
+		{`{"action": "portForward", "pod": "none", "port": 80}`, host.ContainerResult{Failed: `unable to upgrade connection: pods "none" not found`}},
+	} {
+		if got := act(step.body); !reflect.DeepEqual(got, step.want) {
+			t.Errorf("%s: %+v, want %+v", step.body, got, step.want)
+		}
+	}
+	c.called["POST /v1/clusters/{cluster}/attach"] = true
+	if code, text := c.send("POST", "/v1/clusters/"+alive.Cluster+"/attach", `{"pod": "none", "url": "http://127.0.0.1:1"}`); code != http.StatusUnprocessableEntity || !strings.Contains(text, `pods \"none\" not found`) {
+		t.Errorf("attaching to a Pod that does not exist: %d %s", code, text)
+	}
+}
+
 // tryContainers checks that a container runs as a function at the URL of its client.
 func tryContainers(t *testing.T, c *client) {
 	results := make(chan host.ContainerResult, 5)

@@ -42,7 +42,8 @@ type Host struct {
 	mu           sync.Mutex
 	sessions     map[string]*session
 	clusters     map[string]*cluster
-	drivers      map[*driver]bool // of bubbles
+	ending       map[string]*cluster // clusters that end, until they have
+	drivers      map[*driver]bool    // of bubbles
 	explorations map[string]*exploration
 	explored     int          // explorations until now
 	stray        net.Listener // the address of clusters in bubbles; nil: there were none
@@ -63,7 +64,7 @@ type session struct {
 
 // New returns a host without clusters. Close ends it.
 func New(o Options) *Host {
-	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}, explorations: map[string]*exploration{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
+	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, ending: map[string]*cluster{}, drivers: map[*driver]bool{}, explorations: map[string]*exploration{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
 	h.finish = sync.OnceFunc(func() { close(h.done) })
 	for _, o := range operations() {
 		h.routes.HandleFunc(o.method+" "+o.path, func(w http.ResponseWriter, req *http.Request) { o.serve(h, w, req) })
@@ -87,6 +88,7 @@ func (h *Host) Close() error {
 	clusters := make([]*cluster, 0, len(h.clusters))
 	for _, c := range h.clusters {
 		clusters = append(clusters, c)
+		h.ending[c.id] = c
 	}
 	clear(h.clusters)
 	drivers := slices.Collect(maps.Keys(h.drivers))
@@ -175,13 +177,14 @@ type Info struct {
 	PID        int    `json:"pid" doc:"the id of the process"`
 	Sessions   int    `json:"sessions" doc:"how many sessions are open"`
 	Clusters   int    `json:"clusters" doc:"how many clusters run"`
+	Bubbles    int    `json:"bubbles" doc:"how many bubbles of virtual time are open, or end"`
 }
 
 func getInfo(c call, _ none) (Info, error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	o := c.host.options
-	return Info{Version: o.Version, Kubernetes: release.Libraries, BehavesAs: release.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
+	return Info{Version: o.Version, Kubernetes: release.Libraries, BehavesAs: release.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters), Bubbles: len(c.host.drivers)}, nil
 }
 
 func endHost(c call, _ none) (none, error) {
@@ -233,6 +236,7 @@ func (h *Host) endSession(s *session) {
 	delete(h.sessions, s.id)
 	for _, c := range s.clusters {
 		delete(h.clusters, c.id)
+		h.ending[c.id] = c
 	}
 	h.mu.Unlock()
 	endAll(s.clusters)
@@ -281,6 +285,24 @@ func (h *Host) cluster(id string) (*cluster, error) {
 	return c, nil
 }
 
+// living returns a cluster by its name, also one that is ending: its containers act until they have stopped.
+func (h *Host) living(id string) (*cluster, error) {
+	h.mu.Lock()
+	c := h.ending[id]
+	h.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	return h.cluster(id)
+}
+
+// ended forgets a cluster that has ended.
+func (h *Host) ended(c *cluster) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.ending, c.id)
+}
+
 // remove removes a cluster from its session, and reports whether the session had it.
 func (h *Host) remove(c *cluster) bool {
 	h.mu.Lock()
@@ -289,6 +311,7 @@ func (h *Host) remove(c *cluster) bool {
 		return false
 	}
 	delete(h.clusters, c.id)
+	h.ending[c.id] = c
 	if s := h.sessions[c.session]; s != nil {
 		s.clusters = slices.DeleteFunc(s.clusters, func(other *cluster) bool { return other == c })
 	}

@@ -410,6 +410,7 @@ func tryWorkloads(t *testing.T, c *client) {
 		t.Errorf("the cordoned node: %v, %v", n1.Spec, err)
 	}
 	tryExec(t, c, alive)
+	tryNetwork(t, c, alive)
 	ended := do[host.Ended](c, "DELETE /v1/clusters/{cluster}/workloads", alive.Cluster, "")
 	if want := []string{"the behavior of image unused has applied to no container; correct what it selects, or leave it out"}; !slices.Equal(ended.Errors, want) {
 		t.Errorf("errors of the workloads %q, want %q", ended.Errors, want)
@@ -465,6 +466,8 @@ func TestMistakesAreRejected(t *testing.T) {
 		{"an unknown fault", "GET", "/v1/clusters/c1/faults/7", "", 404, `there is no fault "7": the answer of injectFault has its number`},
 		{"a delivery without a hold", "POST", "/v1/clusters/c1/hold/deliver", `{"first": 1}`, 409, "no watch events are held: begin with POST to the hold of the cluster"},
 		{"a node without workloads", "POST", "/v1/clusters/c1/nodes/n1", `{"action": "cordon"}`, 409, "nothing lives in the cluster: start it with workloads, or POST to its workloads"},
+		{"a connection without workloads", "POST", "/v1/clusters/c1/network", `{"action": "dial", "network": "tcp", "address": "web:80"}`, 409, "nothing lives in the cluster: start it with workloads, or POST to its workloads"},
+		{"an unknown action in the network", "POST", "/v1/clusters/c1/network", `{"action": "dance"}`, 400, `action: there is no "dance"; there are close, closeWrite, dial, portForward, read, write`},
 		{"two conditions", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "Namespace", "name": "default"}, "gone": true, "cel": "true"}`, 400, "give exactly one of hasCondition, cel and gone, not 2"},
 		{"a kind that several groups have", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "Event", "name": "a"}, "gone": true}`, 400, `the kind Event is in the groups ["" "events.k8s.io"]: give its apiVersion`},
 		{"a kind that is not served", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "example.com/api.Thing", "name": "a"}, "gone": true}`, 400, "the cluster does not serve a kind Thing: give an apiVersion and a kind that it serves"},

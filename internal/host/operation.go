@@ -51,7 +51,11 @@ func on[Request, Answer any](name, method, path, doc string, do func(call, Reque
 		c := call{Context: req.Context(), host: h, path: req.PathValue}
 		if strings.Contains(path, "{cluster}") {
 			var err error
-			if c.cluster, err = h.cluster(req.PathValue("cluster")); err != nil {
+			find := h.cluster
+			if name == "actOnContainer" {
+				find = h.living
+			}
+			if c.cluster, err = find(req.PathValue("cluster")); err != nil {
 				writeError(w, err)
 				return
 			}

@@ -1,0 +1,137 @@
+package host
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// NetworkAction is an action of a client in the network of a cluster's Pods, which the client reaches from outside.
+type NetworkAction struct {
+	Action    string `json:"action" doc:"dial, portForward, read, write, closeWrite or close"`
+	Network   string `json:"network,omitempty" doc:"of dial: tcp, tcp4, tcp6, udp, udp4 or udp6"`
+	Address   string `json:"address,omitempty" doc:"of dial: a Pod, a Service or a node, and a port, such as web.default:80 or 10.244.0.5:8080; in a bubble also the host of the cluster's url"`
+	Namespace string `json:"namespace,omitempty" doc:"of portForward: the namespace of the Pod; default: default"`
+	Pod       string `json:"pod,omitempty" doc:"of portForward: the name of the Pod"`
+	Port      int    `json:"port,omitempty" doc:"of portForward: the port in the Pod, also one on localhost"`
+	Socket    int    `json:"socket,omitempty" doc:"of read, write, closeWrite and close: what dial or portForward has returned"`
+	Data      []byte `json:"data,omitempty" doc:"of write: the bytes, in base64"`
+}
+
+// actInNetwork performs an action of a client in the network of the Pods.
+func actInNetwork(c call, a NetworkAction) (result ContainerResult, err error) {
+	act, ok := networkActions[a.Action]
+	if !ok {
+		return result, refuse(http.StatusBadRequest, "action: there is no %.100q; there are %s", a.Action, strings.Join(slices.Sorted(maps.Keys(networkActions)), ", "))
+	}
+	if c.cluster.life() == nil {
+		return result, errNothingLives
+	}
+	if err := act(c, a, &result); err != nil {
+		result.Failed, result.Kind = err.Error(), kindOfError(err)
+	}
+	return result, nil
+}
+
+// networkActions are the actions of a client. An error is one of the network.
+var networkActions = map[string]func(call, NetworkAction, *ContainerResult) error{
+	"dial": func(c call, a NetworkAction, result *ContainerResult) error {
+		conn, err := c.dial(a.Network, a.Address)
+		if err == nil {
+			c.cluster.addConnection(c.cluster.outside, conn, result)
+		}
+		return err
+	},
+	"portForward": func(c call, a NetworkAction, result *ContainerResult) error {
+		conn, err := c.cluster.life().PortForward(c, c.cluster.RESTConfig(), a.Namespace, a.Pod, a.Port)
+		if err == nil {
+			c.cluster.addConnection(c.cluster.outside, conn, result)
+		}
+		return err
+	},
+	"read": func(c call, a NetworkAction, result *ContainerResult) error {
+		return readSocket(c, c.cluster.outside, a.Socket, result)
+	},
+	"write": func(c call, a NetworkAction, _ *ContainerResult) error {
+		return writeSocket(c, c.cluster.outside, a.Socket, a.Data)
+	},
+	"closeWrite": func(c call, a NetworkAction, _ *ContainerResult) error {
+		return closeWrite(c, c.cluster.outside, a.Socket)
+	},
+	"close": func(c call, a NetworkAction, _ *ContainerResult) error {
+		return closeSocket(c, c.cluster.outside, a.Socket)
+	},
+}
+
+// dial connects a client with an address. The host of the url of a cluster in a bubble is the API server, without TLS.
+func (c call) dial(network, address string) (net.Conn, error) {
+	life := c.cluster.life()
+	if d := c.cluster.driver; d == nil || "http://"+address != d.url {
+		return life.Dial(c, network, address)
+	}
+	conn, err := life.Dial(c, network, "kubernetes.default.svc:443")
+	if err != nil {
+		return nil, err
+	}
+	secure := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // the connection does not leave the process
+	if err := secure.HandshakeContext(c); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return secure, nil
+}
+
+// readSocket waits for bytes of a connection.
+func readSocket(c call, r *running, number int, result *ContainerResult) error {
+	conn, ok := c.cluster.socket(r, number).(net.Conn)
+	if !ok {
+		return net.ErrClosed
+	}
+	return readSome(conn, result)
+}
+
+// writeSocket writes bytes to a connection.
+func writeSocket(c call, r *running, number int, data []byte) error {
+	conn, ok := c.cluster.socket(r, number).(net.Conn)
+	if !ok {
+		return net.ErrClosed
+	}
+	_, err := conn.Write(data)
+	return err
+}
+
+// closeWrite sends the end of a connection's stream. The other direction stays open.
+func closeWrite(c call, r *running, number int) error {
+	conn, ok := c.cluster.socket(r, number).(interface{ CloseWrite() error })
+	if !ok {
+		return net.ErrClosed
+	}
+	return conn.CloseWrite()
+}
+
+// closeSocket closes a connection or a port.
+func closeSocket(c call, r *running, number int) error {
+	socket, ok := c.cluster.socket(r, number).(io.Closer)
+	if !ok {
+		return net.ErrClosed
+	}
+	c.cluster.mu.Lock()
+	delete(r.sockets, number)
+	c.cluster.mu.Unlock()
+	return socket.Close()
+}
+
+// closeSockets closes all connections of the client, which would outlive the cluster.
+func (c *cluster) closeSockets() {
+	c.mu.Lock()
+	sockets := c.outside.sockets
+	c.outside.sockets = map[int]any{}
+	c.mu.Unlock()
+	for _, socket := range sockets {
+		_ = socket.(io.Closer).Close()
+	}
+}

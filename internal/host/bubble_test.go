@@ -215,7 +215,7 @@ func TestBubblesEndWithTheirConnection(t *testing.T) {
 			made := b.start(`, "workloads": {"nodes": 1}`)
 			b.begin(made.Cluster, "GET", mapsPath+"?watch=true", made.Token, "")
 			network, conn := "/v1/clusters/"+made.Cluster+"/network", host.ContainerResult{}
-			b.must(&conn, "", "POST", network, "", `{"action": "dial", "network": "tcp", "address": "kubernetes.default.svc:443"}`)
+			b.must(&conn, "", "POST", network, "", `{"action": "dial", "network": "udp", "address": "10.0.0.10:53"}`)
 			b.begin("", "POST", network, "", fmt.Sprintf(`{"action": "read", "socket": %d}`, conn.Socket)) // there is nothing to read
 			end(c, b)
 			if _, err := b.reader.ReadByte(); err == nil {
@@ -225,5 +225,32 @@ func TestBubblesEndWithTheirConnection(t *testing.T) {
 				t.Errorf("clusters are left: %d %s", code, text)
 			}
 		})
+	}
+}
+
+// Workloads start in the time of the bubble. Meanwhile other requests are answered, and the bubble can end.
+func TestABubbleWhileWorkloadsStart(t *testing.T) {
+	c := newClient(t)
+	for _, ends := range []bool{false, true} {
+		b := openBubble(t, c, `{"session": "SESSION"}`)
+		path := "/v1/clusters/" + b.start("").Cluster + "/workloads"
+		first := b.begin("", "POST", path, "", `{"workloads": {"nodes": 1}}`)
+		if b.answers[first].Ended {
+			t.Fatal("workloads start in no time")
+		}
+		second := b.begin("", "POST", path, "", `{"workloads": {"nodes": 1}}`)
+		if a := b.answers[second]; a.Status != http.StatusConflict || !strings.Contains(a.Body, "workloads already run in the cluster") {
+			t.Errorf("a second start: %+v", a)
+		}
+		if !ends {
+			b.pass(time.Minute)
+			if a := b.answers[first]; a.Status != http.StatusNoContent {
+				t.Errorf("the start: %+v", a)
+			}
+		}
+		b.conn.Close()
+		for do[host.Info](c, "GET /v1/info", "", "").Bubbles > 0 {
+			runtime.Gosched()
+		}
 	}
 }

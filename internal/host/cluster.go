@@ -40,6 +40,8 @@ type cluster struct {
 	answered  map[string]bool      // errors that were answered to a request
 	hold      faults.Hold          // nil: none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
+	starting  chan struct{}        // closed when the workloads have started; nil: none start
+	closing   bool                 // no workloads start any more
 	running   map[string]*running  // functions of the client
 	outside   *running             // the sockets that the client has opened outside of its functions
 	ran       int                  // number of functions so far
@@ -90,14 +92,11 @@ func (c *cluster) end() []error {
 	c.ending.Do(func() {
 		defer c.host.ended(c)
 		defer c.die()
-		c.mu.Lock()
-		life := c.workloads
-		c.mu.Unlock()
+		life := c.endLife()
 		if c.other != nil {
 			c.errs = c.other.end()
 			return
 		}
-		c.closeSockets()
 		if life != nil {
 			c.errs = append(c.errs, parts(life.Close())...)
 		}

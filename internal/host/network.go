@@ -124,14 +124,3 @@ func closeSocket(c call, r *running, number int) error {
 	c.cluster.mu.Unlock()
 	return socket.Close()
 }
-
-// closeSockets closes all connections of the client, which would outlive the cluster.
-func (c *cluster) closeSockets() {
-	c.mu.Lock()
-	sockets := c.outside.sockets
-	c.outside.sockets = map[int]any{}
-	c.mu.Unlock()
-	for _, socket := range sockets {
-		_ = socket.(io.Closer).Close()
-	}
-}

@@ -97,13 +97,8 @@ func startCluster(c call, s Start) (Cluster, error) {
 	return c.host.take(s.Session, n)
 }
 
-// live starts the workloads that config describes.
+// live starts the workloads that config describes. It holds no lock meanwhile, because that takes time.
 func (c *cluster) live(config []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.workloads != nil {
-		return refuse(http.StatusConflict, "workloads already run in the cluster: end them first")
-	}
 	var described struct{ Programs []living.Program }
 	_ = json.Unmarshal(config, &described) // FromYAML finds what is wrong
 	for _, p := range described.Programs {
@@ -115,12 +110,48 @@ func (c *cluster) live(config []byte) error {
 	if err != nil {
 		return wrong(err)
 	}
+	started, err := c.beginLife()
+	if err != nil {
+		return err
+	}
 	life, err := workloads.New(c.Cluster, append(images, workloads.ConfigYAML(config))...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starting = nil
+	close(started)
 	if err != nil {
 		return wrong(err)
 	}
 	c.workloads = life
 	return nil
+}
+
+// beginLife returns a channel to close when workloads have started or failed. The end of the cluster waits for that.
+func (c *cluster) beginLife() (started chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closing:
+		return nil, refuse(http.StatusConflict, "the cluster ends")
+	case c.workloads != nil, c.starting != nil:
+		return nil, refuse(http.StatusConflict, "workloads already run in the cluster: end them first")
+	}
+	c.starting = make(chan struct{})
+	return c.starting, nil
+}
+
+// endLife returns the workloads of a cluster that ends, or nil. No others start.
+func (c *cluster) endLife() *workloads.Workloads {
+	c.mu.Lock()
+	c.closing = true
+	starting := c.starting
+	c.mu.Unlock()
+	if starting != nil {
+		<-starting
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.workloads
 }
 
 // Workloads is the request to start workloads.

@@ -38,6 +38,7 @@ type bubble struct {
 	exchanges map[uint64]*exchange
 	begun     uint64                  // the number of exchanges until now
 	calls     map[uint64]*runningCall // running calls of handlers of the test
+	serving   sync.WaitGroup          // the goroutines of these
 	err       error                   // why the host no longer answers
 	clusters  []*Cluster
 	ending    int       // clusters that end, which takes a second of the store
@@ -184,13 +185,33 @@ func (b *bubble) close() {
 	close(b.stop)
 	<-b.gone
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.err == nil {
 		b.err = errEnded
 	}
 	b.fail()
 	b.conn.Close()
+	b.mu.Unlock()
+	b.awaitCalls()
 	b.watched.stop()
+}
+
+// callPatience is how long handlers may go on after the context of their calls has ended, in the time of the bubble.
+const callPatience = time.Minute
+
+// awaitCalls waits until the handlers have returned, as a server does that ends. A handler that ignores the end of its context is left, and the
+// runtime names it.
+func (b *bubble) awaitCalls() {
+	ended := make(chan struct{})
+	go func() {
+		b.serving.Wait()
+		close(ended)
+	}()
+	patience := time.NewTimer(callPatience)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+	}
 }
 
 // fail ends all exchanges with the error of the bubble, and the contexts of all calls. The caller has its lock.

@@ -336,12 +336,14 @@ func (b *bubble) startCall(id uint64, messages *reader) error {
 	}
 	b.calls[id] = &runningCall{cancel, lasting}
 	b.watched.work.Add(1)
+	b.serving.Add(1)
 	go b.serve(id, h, req)
 	return nil
 }
 
 // serve calls a handler, and sends its answer to the host.
 func (b *bubble) serve(id uint64, h http.Handler, req *http.Request) {
+	defer b.serving.Done()
 	w := &callAnswer{bubble: b, id: id, header: http.Header{}}
 	if h == nil {
 		h = http.NotFoundHandler()

@@ -13,6 +13,9 @@ import (
 // asChild makes the test binary a program that starts a cluster, for the tests of several processes.
 const asChild = "FAKECLUSTER_TEST_CHILD"
 
+// killedVariable makes the test binary a process that is killed, with the host of its parent: see TestKilledClients.
+const killedVariable = "FAKECLUSTER_TEST_KILLED"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asChild) != "" {
 		child()
@@ -42,8 +45,10 @@ func run(m *testing.M) int {
 		}
 		os.Setenv(programVariable, program)
 	}
-	os.Setenv("XDG_CACHE_HOME", folder)
-	defer endHost()
+	if os.Getenv(killedVariable) == "" { // otherwise the host is that of the parent
+		os.Setenv("XDG_CACHE_HOME", folder)
+		defer endHost()
+	}
 	return m.Run()
 }
 

@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	kjson "sigs.k8s.io/json"
 
 	localjson "github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -50,6 +52,10 @@ func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
 		}
 		t.Logf("%d objects were read, %d patches were merged, and %d refused; %d objects were filled, %d fields were read from texts",
 			c.read, c.merged, c.refused, c.filled, c.plain)
+		t.Logf("%d patches were merged by field, %d declined; %d were merged strategically, %d of them with an error", c.mergedByField, c.declined, c.strategic, c.strategicErrors)
+		if c.mergedByField < 300 || c.declined > c.mergedByField/10 || c.strategic < 300 || c.strategicErrors < 50 {
+			t.Error("the test shows little of patches")
+		}
 		if c.read < 400 || c.merged < 500 || c.refused < 200 || c.filled < 100 || c.plain == 0 {
 			t.Error("the test shows little")
 		}
@@ -61,7 +67,10 @@ type codecCases struct {
 	generator
 	read, filled    int
 	merged, refused int // patches
-	plain           int // fields that were read from the text
+
+	mergedByField, declined    int // merge patches
+	strategic, strategicErrors int // strategic merge patches
+	plain                      int // fields that were read from the text
 }
 
 func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
@@ -90,6 +99,7 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	text := c.store(v, obj, body)
 	for range *patches {
 		c.merge(v, text, model)
+		c.mergeStrategically(v, text, model)
 	}
 	if bare := c.bare(v, tree); bare != nil {
 		c.store(v, resource.Decoded{Object: bare}, body)
@@ -193,7 +203,7 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 	if err != nil {
 		c.Fatal(err)
 	}
-	text, stored := encoded.Text, encoded.Stored
+	text, stored := []byte(encoded.Text), encoded.Stored
 	if diff := cmp.Diff(string(bytes.TrimSpace(want.Bytes())), string(text)); diff != "" {
 		c.Errorf("%s prints (-want +got):\n%s", kind, diff)
 	}
@@ -284,6 +294,134 @@ func (c *codecCases) merge(v *resource.Version, text []byte, model *spec.Schema)
 			c.refused++
 		}
 	}
+	current := c.stored(v, text)
+	unaltered := current.DeepCopyObject()
+	wanted, _, wantErr := upstream(media.StrictSerializer, internalIn(v.Resource.Group)).Decode(want, nil, v.Codec.New())
+	if patched, ok := v.Patches.Merge(resource.Decoded{Object: current}, body, true); ok {
+		c.mergedByField++
+		if wantErr != nil {
+			c.Errorf("%s patched with %s by field, upstream refuses it: %v", v.Kind(), body, wantErr)
+		}
+		c.alike(v, "is merged by field of "+string(body), wanted, patched.Object)
+	} else if wantErr == nil {
+		c.declined++
+	}
+	c.same(v, "is altered by a merge", unaltered, current)
+}
+
+// stored returns the object of a stored text.
+func (c *codecCases) stored(v *resource.Version, text []byte) runtime.Object {
+	obj, err := v.Codec.DecodeStored(store.Record{Value: string(text)})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return obj
+}
+
+// mergeStrategically compares what a strategic merge patch makes of an object with what it makes of the whole object as
+// maps, as upstream does: the patched object, or the error.
+func (c *codecCases) mergeStrategically(v *resource.Version, text []byte, model *spec.Schema) {
+	var before map[string]any
+	if err := json.Unmarshal(text, &before); err != nil {
+		c.Fatal(err)
+	}
+	patched, err := legacyscheme.Scheme.New(v.Kind())
+	if err != nil {
+		c.Fatal(err)
+	}
+	after := c.Changed(before, c.whole(model), 10, isKey).(map[string]any)
+	body, err := strategicpatch.CreateTwoWayMergePatch(text, c.text(after), patched)
+	if err != nil {
+		return // the random object does not fit its type
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(body, &tree); err != nil {
+		c.Fatal(err)
+	}
+	directed := c.directed(whole(tree)).(map[string]any)
+	odd, ok := c.odd(directed, seedtest.Pick(c, 0, 0, 2)).(map[string]any)
+	if !ok {
+		return
+	}
+	body = []byte(seedtest.Text(c.Rand, odd))
+	if kjson.UnmarshalCaseSensitivePreserveInts(body, &map[string]any{}) != nil {
+		return // a number is too large
+	}
+	read := func() map[string]any { // a merge alters its patch
+		patch := map[string]any{}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &patch); err != nil {
+			c.Fatal(err)
+		}
+		return patch
+	}
+	current := c.stored(v, text)
+	copied := current.DeepCopyObject()
+	want, panicked, wantErr := strategicallyMerged(v, copied, read(), patched)
+	if panicked {
+		return // a directive has values that upstream cannot compare
+	}
+	got, err := v.Patches.StrategicMerge(current, read(), true)
+	_, strict := runtime.AsStrictDecodingError(wantErr)
+	if diff := cmp.Diff(message(wantErr), message(err)); diff != "" && (strict || wantErr == nil || err == nil) { // otherwise upstream may return any of several errors
+		c.Errorf("%s: %s patched with %s (-want +got):\n%s", v.Kind(), text, body, diff)
+	}
+	if c.strategic++; err != nil {
+		c.strategicErrors++
+	}
+	if want != nil && got != nil {
+		c.alike(v, "is strategically merged of "+string(body), want, got)
+	} else if (want == nil) != (got == nil) {
+		c.Errorf("%s patched with %s is %v, want %v", v.Kind(), body, got, want)
+	}
+	c.same(v, "is altered by a strategic merge", c.stored(v, text), current)
+}
+
+// strategicallyMerged merges a patch into the whole object as maps.
+func strategicallyMerged(v *resource.Version, current runtime.Object, patch map[string]any, patched runtime.Object) (obj runtime.Object, panicked bool, err error) {
+	versioned, err := legacyscheme.Scheme.ConvertToVersion(current, v.GroupVersion())
+	if err != nil {
+		return nil, false, err
+	}
+	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { panicked = recover() != nil }()
+	merged, err := strategicpatch.StrategicMergeMapPatch(original, patch, patched)
+	if err != nil {
+		return nil, false, err
+	}
+	strict := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, true)
+	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
+		return nil, false, strict
+	}
+	legacyscheme.Scheme.Default(patched)
+	if obj, err = legacyscheme.Scheme.ConvertToVersion(patched, internalIn(v.Resource.Group)); err != nil {
+		return nil, false, err
+	}
+	return obj, false, strict
+}
+
+// directed returns a strategic merge patch with directives in some places.
+func (c *codecCases) directed(v any) any {
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		obj[name] = c.directed(obj[name])
+	}
+	if c.One(5) {
+		obj["$patch"] = seedtest.Pick(c, "replace", "delete") // of several unknown ones, either may be the error
+	}
+	if c.One(5) {
+		keys := []any{}
+		for _, name := range slices.Sorted(maps.Keys(obj)) {
+			keys = append(keys, name)
+		}
+		obj["$retainKeys"] = keys
+	}
+	return obj
 }
 
 // odd returns a value with other values in the given percentage of places.
@@ -334,6 +472,14 @@ func (c *codecCases) text(tree any) []byte {
 func (c *codecCases) same(v *resource.Version, what string, want, got runtime.Object) {
 	c.Helper()
 	if !reflect.DeepEqual(want, got) {
+		c.Errorf("%s %s (-want +got):\n%s", v.Kind(), what, cmp.Diff(want, got))
+	}
+}
+
+// alike is same, but takes empty lists and maps for absent ones.
+func (c *codecCases) alike(v *resource.Version, what string, want, got runtime.Object) {
+	c.Helper()
+	if !equality.Semantic.DeepEqual(want, got) {
 		c.Errorf("%s %s (-want +got):\n%s", v.Kind(), what, cmp.Diff(want, got))
 	}
 }

@@ -1,11 +1,10 @@
 package crd
 
 import (
-	"fmt"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -13,25 +12,36 @@ import (
 
 // MergePatch implements resource.Patches.Merge: it applies RFC 7386 to maps, without encoding to JSON. It processes only
 // what the patch changes.
-func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
+func (c *codec) MergePatch(current resource.Decoded, body []byte, reportUnknown bool) (resource.Decoded, bool) {
+	patch, ok := decodePatch(body)
+	if !ok {
+		return resource.Decoded{}, false
+	}
 	stored := current.Object.(*unstructured.Unstructured).Object
 	u := &unstructured.Unstructured{Object: mergeMaps(stored, patch)}
 	if _, patched := patch["metadata"]; !patched {
 		ownMetadata(u.Object)
 	}
 	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: requiredFacts, like: stored, likeFacts: current.Facts})
-	if err != nil {
-		return resource.Decoded{}, err
+	return resource.Decoded{Object: u, Facts: found.Parts}, err == nil && len(found.Unknown) == 0
+}
+
+// decodePatch reads a merge patch. ok is false if it is not an object, if it has duplicate fields, or if it changes the
+// kind.
+func decodePatch(body []byte) (patch map[string]any, ok bool) {
+	patch, plain := json.Decode(string(body))
+	if !plain {
+		patch = nil
+		if duplicates, err := kjson.UnmarshalStrict(body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
+			return nil, false
+		}
 	}
-	decoded := resource.Decoded{Object: u, Facts: found.Parts}
-	if len(found.Unknown) == 0 {
-		return decoded, nil
+	for _, key := range []string{"apiVersion", "kind"} {
+		if _, ok := patch[key]; ok {
+			return nil, false
+		}
 	}
-	complaints := make([]error, len(found.Unknown))
-	for i, field := range found.Unknown {
-		complaints[i] = fmt.Errorf("unknown field %q", field)
-	}
-	return decoded, runtime.NewStrictDecodingError(complaints)
+	return patch, true
 }
 
 // ownMetadata replaces the metadata map of an object by a shallow copy, because the pipeline sets fields in it.

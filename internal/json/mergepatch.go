@@ -1,6 +1,7 @@
 package json
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -20,6 +21,13 @@ func MergePatch(document, patch string) (merged []byte, ok bool) {
 	m := merger{make([]byte, 0, len(document)+len(patch))}
 	m.merge(document, patch)
 	return m.text, true
+}
+
+// Merge merges a value of a plain patch, which is not null, into the value of a field; empty: there is no such field.
+func Merge(value, patch string) []byte {
+	m := merger{make([]byte, 0, len(value)+len(patch))}
+	m.change(rawField{value: cmp.Or(value, "null")}, rawField{value: patch})
+	return m.text
 }
 
 // merger appends to a text.
@@ -54,22 +62,27 @@ func (m *merger) merge(document, patch string) {
 			m.text = append(m.text, fields[0].value...)
 			fields = fields[1:]
 		case len(fields) == 0 || changes[0].name < fields[0].name:
-			m.change(rawField{value: "null"}, changes[0])
+			m.field(rawField{value: "null"}, changes[0])
 			changes = changes[1:]
 		default:
-			m.change(fields[0], changes[0])
+			m.field(fields[0], changes[0])
 			fields, changes = fields[1:], changes[1:]
 		}
 	}
 	m.end('}')
 }
 
-// change appends a field with a change merged into it.
-func (m *merger) change(field, change rawField) {
+// field appends a field with a change merged into it.
+func (m *merger) field(field, change rawField) {
 	if change.isNull() {
 		return
 	}
 	m.name(change.name)
+	m.change(field, change)
+}
+
+// change appends the value of a field with a change merged into it.
+func (m *merger) change(field, change rawField) {
 	switch {
 	case !field.isObject():
 		m.withoutNulls(change.value)

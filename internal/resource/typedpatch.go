@@ -1,12 +1,22 @@
 package resource
 
 import (
+	"reflect"
+	"strings"
+
+	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	sigsjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // Patches returns the types of patches of a kind with Go types.
-func (c *TypedCodec) Patches() Patches { return Patches{StrategicMerge: c.StrategicMerge} }
+func (c *TypedCodec) Patches() Patches {
+	return Patches{StrategicMerge: c.StrategicMerge, Merge: c.Merge}
+}
 
 // PatchedError is the error of a patch whose result cannot be decoded.
 type PatchedError struct{ Err error }
@@ -14,13 +24,15 @@ type PatchedError struct{ Err error }
 func (e *PatchedError) Error() string { return e.Err.Error() }
 func (e *PatchedError) Unwrap() error { return e.Err }
 
-// StrategicMerge implements Patches.StrategicMerge for Go types.
+// StrategicMerge implements Patches.StrategicMerge for Go types. It converts only the fields that the patch has to maps
+// and back.
 func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error) {
-	versioned, err := c.scheme.ConvertToVersion(current, c.kind.GroupVersion())
+	obj, err := c.versioned(current.DeepCopyObject())
 	if err != nil {
 		return nil, err
 	}
-	original, err := Tree(versioned)
+	var patches patchedFields
+	original, err := patches.read(reflect.ValueOf(obj), patch, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +50,151 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
 		return nil, &PatchedError{strict}
 	}
-	c.scheme.Default(patched)
-	obj, err := c.scheme.ConvertToVersion(patched, c.hub)
-	if err != nil {
+	patches.move(reflect.ValueOf(obj), reflect.ValueOf(patched))
+	c.scheme.Default(obj)
+	if obj, err = c.convertor.ConvertToVersion(obj, c.hub); err != nil {
 		return nil, err
 	}
 	return obj, strict
+}
+
+// patchedFields are the paths of the fields that a strategic merge patch may change. An empty path is the whole object.
+type patchedFields [][]*value.FieldCacheEntry
+
+// read adds the fields of a patch for the struct to which v points, which is at a path. It returns their values as JSON.
+func (p *patchedFields) read(v reflect.Value, patch map[string]any, path []*value.FieldCacheEntry) (map[string]any, error) {
+	v = v.Elem()
+	t := value.TypeReflectEntryOf(v.Type())
+	names, whole := fieldsOfPatch(patch)
+	if whole {
+		*p = append(*p, path)
+		tree, err := treeOf(v, t)
+		if err != nil {
+			return nil, err
+		}
+		return tree.(map[string]any), nil
+	}
+	tree := map[string]any{}
+	for name := range names {
+		f := t.Fields()[name]
+		if f == nil {
+			continue // a field that the type does not have
+		}
+		field, fieldPath := f.GetFrom(v), append(path[:len(path):len(path)], f)
+		var err error
+		below, isMap := patch[name].(map[string]any)
+		switch pointer := asPointer(field); {
+		case f.CanOmit(field):
+			*p = append(*p, fieldPath)
+		case isMap && pointer.IsValid() && !pointer.IsNil() && isPlainStruct(pointer.Type().Elem()) && !hasStrategy(v.Type(), name):
+			tree[name], err = p.read(pointer, below, fieldPath)
+		default:
+			*p = append(*p, fieldPath)
+			tree[name], err = treeOf(field, f.TypeEntry)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tree, nil
+}
+
+// hasStrategy reports whether a strategic merge patch of a field of a struct does not simply merge its fields.
+func hasStrategy(t reflect.Type, name string) bool {
+	_, field, err := strategicpatch.PatchMetaFromStruct{T: t}.LookupPatchMetadataForStruct(name)
+	return err != nil || strings.Join(field.GetPatchStrategies(), "") != "" // a field without one has an empty one
+}
+
+// asPointer returns a pointer, or a pointer to a struct. Other values have none.
+func asPointer(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v
+	case reflect.Struct:
+		return v.Addr()
+	}
+	return reflect.Value{}
+}
+
+// fieldsOfPatch returns the names of the fields that an object in a strategic merge patch changes. whole: it has a
+// directive about all fields.
+func fieldsOfPatch(patch map[string]any) (names map[string]bool, whole bool) {
+	names = make(map[string]bool, len(patch))
+	for name := range patch {
+		if directive, field, ok := strings.Cut(name, "/"); ok && (directive == "$setElementOrder" || directive == "$deleteFromPrimitiveList") {
+			name = field
+		} else if strings.HasPrefix(name, "$") {
+			return nil, true
+		}
+		names[name] = true
+	}
+	return names, false
+}
+
+// move sets the fields of the object to which obj points to those of patched.
+func (p patchedFields) move(obj, patched reflect.Value) {
+	for _, path := range p {
+		to, from := obj.Elem(), patched.Elem()
+		for _, f := range path {
+			to, from = f.GetFrom(to), f.GetFrom(from)
+		}
+		to.Set(from)
+	}
+}
+
+// Merge implements Patches.Merge for Go types. It decodes only the fields that the patch has. It declines unknown
+// fields.
+func (c *TypedCodec) Merge(current Decoded, patch []byte, _ bool) (Decoded, bool) {
+	change := string(patch)
+	if _, plain := json.Decode(change); !plain || c.later != nil {
+		return Decoded{}, false
+	}
+	before, err := current.Encode(c)
+	if err != nil {
+		return Decoded{}, false
+	}
+	obj, err := c.versioned(current.Object.DeepCopyObject())
+	if err != nil {
+		return Decoded{}, false
+	}
+	if _, nested := obj.(runtime.NestedObjectDecoder); nested || !mergeFields(reflect.ValueOf(obj), before, change) || obj.GetObjectKind().GroupVersionKind() != c.kind {
+		return Decoded{}, false
+	}
+	c.scheme.Default(obj)
+	hub, err := c.convertor.ConvertToVersion(obj, c.hub)
+	return Decoded{Object: hub}, err == nil
+}
+
+// mergeFields merges a patch into the struct to which v points, whose JSON is before. It reports whether it has succeeded.
+func mergeFields(v reflect.Value, before, patch string) bool {
+	v = v.Elem()
+	fields := value.TypeReflectEntryOf(v.Type()).Fields()
+	former := map[string]string{}
+	gjson.Parse(before).ForEach(func(name, value gjson.Result) bool {
+		former[name.String()] = value.Raw
+		return true
+	})
+	ok := true
+	gjson.Parse(patch).ForEach(func(name, change gjson.Result) bool {
+		f := fields[name.String()]
+		if f == nil {
+			ok = false
+			return false
+		}
+		field, old := f.GetFrom(v), former[name.String()]
+		pointer := asPointer(field)
+		switch {
+		case change.Type == gjson.Null:
+			field.SetZero()
+		case change.IsObject() && strings.HasPrefix(old, "{") && pointer.IsValid() && !pointer.IsNil() && isPlainStruct(pointer.Type().Elem()):
+			ok = mergeFields(pointer, old, change.Raw)
+		default:
+			fresh := reflect.New(field.Type())
+			complaints, err := sigsjson.UnmarshalStrict(json.Merge(old, change.Raw), fresh.Interface())
+			ok = err == nil && len(complaints) == 0
+			field.Set(fresh.Elem())
+		}
+		return ok
+	})
+	return ok
 }

@@ -347,10 +347,9 @@ type Patches struct {
 	StrategicMerge func(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
 
 	// Merge returns the object with a merge patch merged into it, pruned and defaulted. The result may share with the
-	// object what no stage alters. The caller must not use the patch afterwards. With reportUnknown, it returns a strict
-	// decoding error for unknown fields beside the result. nil: the pipeline merges the patch into the JSON of the
-	// object.
-	Merge func(current Decoded, patch map[string]any, reportUnknown bool) (Decoded, error)
+	// object what no stage alters. With reportUnknown, unknown fields are unusual. ok is false if anything about the patch
+	// or its result is unusual; the pipeline then merges the patch into the JSON of the object, or returns the error.
+	Merge func(current Decoded, patch []byte, reportUnknown bool) (obj Decoded, ok bool)
 }
 
 // GroupVersion returns the version with its group.

@@ -56,7 +56,7 @@ func (a attempt) checkPatched(obj runtime.Object) error {
 func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded, error) {
 	version := a.shownAs()
 	if p.Type == types.MergePatchType && version.Patches.Merge != nil && !a.observe.Explains() {
-		if obj, ok := mergeObjects(p, version, current); ok {
+		if obj, ok := version.Patches.Merge(current, p.Body, reportsStrictErrors(p.Validation)); ok {
 			return obj, nil
 		}
 	}
@@ -179,25 +179,6 @@ func mergeJSON(p Patch, before string) (after []byte, complaints []error, err er
 		err = apierrors.NewBadRequest(err.Error())
 	}
 	return after, complaints, err
-}
-
-// mergeObjects applies a merge patch to a decoded custom object, without a detour through JSON. ok is false if anything
-// about the patch or its result is unusual; mergeJSON then applies the patch or returns the error.
-func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {
-	patch, plain := json.Decode(string(p.Body))
-	if !plain {
-		patch = nil
-		if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
-			return obj, false
-		}
-	}
-	for _, key := range []string{"apiVersion", "kind"} {
-		if _, ok := patch[key]; ok {
-			return obj, false
-		}
-	}
-	obj, err := v.Patches.Merge(current, patch, reportsStrictErrors(p.Validation))
-	return obj, err == nil
 }
 
 // patchStrategically applies a strategic merge patch. Only kinds with Go types accept one.

@@ -2,11 +2,13 @@ package builtin
 
 import (
 	"context"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	policyapi "k8s.io/kubernetes/pkg/apis/policy"
 	podstorage "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
@@ -37,25 +39,32 @@ func (a *action) actionOf(v *resource.Version, kind schema.GroupVersionKind, nam
 	}
 }
 
-// podsOf returns upstream's storages of pods. They are for one request, because an eviction reads and updates budgets
-// through a client with its context.
-func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
+// bindings returns upstream's storages of pods for bindings, which are in the context of a request.
+var bindings = sync.OnceValues(func() (podstorage.PodStorage, error) { return newPods(nil) })
+
+// evictions returns upstream's storages of pods for evictions of one request. They read and update budgets through a
+// client with the context of the request.
+func evictions(ctx context.Context) (podstorage.PodStorage, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return podstorage.PodStorage{}, err
 	}
-	return podstorage.NewStorage(overCluster{}, nil, nil, budgets{cluster: c, ctx: ctx}, contextAuthorizer{})
+	return newPods(budgets{cluster: c, ctx: ctx})
+}
+
+func newPods(budgets policyclient.PodDisruptionBudgetsGetter) (podstorage.PodStorage, error) {
+	return podstorage.NewStorage(overCluster{}, nil, nil, budgets, contextAuthorizer{})
 }
 
 var (
-	binding = &action{keepsMetadata: true, storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
-		pods, err := podsOf(ctx)
+	binding = &action{keepsMetadata: true, storage: func(context.Context) (registryrest.NamedCreater, error) {
+		pods, err := bindings()
 		return pods.Binding, err
 	}}
 	eviction = &action{
 		accepts: []schema.GroupVersion{{Group: policyapi.GroupName, Version: "v1beta1"}},
 		storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
-			pods, err := podsOf(ctx)
+			pods, err := evictions(ctx)
 			return pods.Eviction, err
 		},
 	}

@@ -72,7 +72,7 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != object.Status.NodeInfo.OperatingSystem {
 		return &reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"}
 	}
-	info := framework.NewNodeInfo(n.others(pod)...)
+	info := n.inUse(pod)
 	info.SetNode(object)
 	if why := unfit(withoutClusterResources(pod, info), info); why != nil {
 		return why
@@ -83,6 +83,14 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 		return failed(tainttoleration.Name, tainttoleration.ErrReasonNotMatch)
 	}
 	return nil
+}
+
+// info returns the pod as the scheduler sees it. It computes the resources of a version of the pod once.
+func (p *Pod) info() *framework.PodInfo {
+	if p.counted == nil || p.counted.Pod != p.api {
+		p.counted, _ = framework.NewPodInfo(p.api) // an error is about affinity, which does not matter here
+	}
+	return p.counted
 }
 
 // unfit returns why the node is not one that the scheduler would choose: its resources, its labels, its name and its ports.

@@ -11,6 +11,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
@@ -144,14 +145,14 @@ func (n *Node) forget(p *Pod) {
 	n.looks.take(p.uid)
 }
 
-// others returns the pods whose resources count when another pod is admitted. A running pod that is not admitted yet is
-// being taken over.
-func (n *Node) others(than *corev1.Pod) []*corev1.Pod {
-	var others []*corev1.Pod
+// inUse returns what the pods of the node use, as the scheduler counts it, when another pod is admitted. A running pod
+// that is not admitted yet is being taken over.
+func (n *Node) inUse(than *corev1.Pod) *framework.NodeInfo {
+	info := framework.NewNodeInfo()
 	for _, p := range n.pods {
 		if p.api.UID != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.termination.completed {
-			others = append(others, p.api)
+			info.AddPodInfo(p.info())
 		}
 	}
-	return others
+	return info
 }

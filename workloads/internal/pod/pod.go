@@ -17,6 +17,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
@@ -46,6 +47,7 @@ type Pod struct {
 	volumes     *volumes.Pod
 
 	admitted bool
+	counted  *framework.PodInfo // see info
 	arrived  time.Time
 	sandbox  sandbox
 	ips      []string

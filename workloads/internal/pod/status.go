@@ -247,7 +247,7 @@ func sameByKubelet(a, b *corev1.PodStatus) bool {
 // byKubelet returns the kubelet's part of a status, without the times of its conditions, which follow from the rest.
 func byKubelet(s *corev1.PodStatus) corev1.PodStatus {
 	own := *s
-	own.Conditions = nil
+	own.Conditions = make([]corev1.PodCondition, 0, len(s.Conditions))
 	for _, c := range s.Conditions {
 		if kubetypes.PodConditionByKubelet(c.Type) {
 			own.Conditions = append(own.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})

@@ -50,14 +50,14 @@ func (d *declaredRules) passes(ctx context.Context, obj runtime.Object, op opera
 	}
 	version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 	objects := runtime.UnsafeObjectConvertor(d.scheme)
-	shown, err := objects.ConvertToVersion(resource.Shallow(obj), version)
+	shown, err := objects.ConvertToVersion(obj, version)
 	if err != nil {
 		return false
 	}
 	if op == operation.Create {
 		return len(d.scheme.Validate(ctx, config.Options, shown, subresources...)) == 0
 	}
-	former, err := objects.ConvertToVersion(resource.Shallow(d.old), version)
+	former, err := objects.ConvertToVersion(d.old, version)
 	if err != nil {
 		return false
 	}

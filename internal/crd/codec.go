@@ -232,7 +232,7 @@ func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 		obj.Facts = schema.Parts{}
 	}
 	text, same, err := json.EncodeToStore(u.Object)
-	encoded := resource.Encoded{Text: text, Filled: changed}
+	encoded := resource.Encoded{Text: string(text), Filled: changed}
 	switch {
 	case err != nil:
 	case !same && !changed: // a real server stores a number as -0 and reads it as 0

@@ -187,7 +187,7 @@ func compareStored(c *codec, u *unstructured.Unstructured, facts schema.Parts) (
 	if err != nil {
 		return false, false, err
 	}
-	if diff := cmp.Diff(string(text), string(encoded.Text)); diff != "" {
+	if diff := cmp.Diff(string(text), encoded.Text); diff != "" {
 		return false, false, fmt.Errorf("%s is stored as (-upstream +here):\n%s", raw, diff)
 	}
 	if filled = string(text) != string(raw); filled != encoded.Filled {

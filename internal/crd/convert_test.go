@@ -38,7 +38,7 @@ status:
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := store.Record{Value: string(encoded.Text), Tag: v1.Identity}
+		record := store.Record{Value: encoded.Text, Tag: v1.Identity}
 		got, ok := v2.View(record)
 		converted, err := v2.DecodeStored(record)
 		if err != nil {
@@ -81,7 +81,7 @@ status:
 	if err != nil {
 		b.Fatal(err)
 	}
-	record := store.Record{Value: string(encoded.Text), Tag: v1.Identity}
+	record := store.Record{Value: encoded.Text, Tag: v1.Identity}
 	b.Run("the same schema", func(b *testing.B) {
 		b.ReportAllocs()
 		c := v1.Resource.Version("v2").Codec.(*codec)

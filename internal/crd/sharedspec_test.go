@@ -203,7 +203,7 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(encoded.Text), Revision: 1}, crd, Outside{})
+		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: encoded.Text, Revision: 1}, crd, Outside{})
 		if err != nil {
 			t.Fatal(err)
 		}

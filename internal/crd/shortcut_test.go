@@ -275,7 +275,7 @@ func stored(t *testing.T, c *codec, obj runtime.Object) runtime.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := c.DecodeStored(store.Record{Value: string(encoded.Text)})
+	read, err := c.DecodeStored(store.Record{Value: encoded.Text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,15 +153,15 @@ func (f *LaterFields) Prune(obj any) {
 }
 
 // Omit removes the empty later fields that encoding/json has written from the JSON of a pruned object.
-func (f *LaterFields) Omit(text []byte) []byte {
+func (f *LaterFields) Omit(text string) string {
 	if f == nil {
 		return text
 	}
 	for _, name := range f.always {
-		value := gjson.GetBytes(text, name)
+		value := gjson.Get(text, name)
 		head := `,"` + name + `":`
 		if from := value.Index - len(head); value.Exists() && from > 0 {
-			text = slices.Delete(text, from, value.Index+len(value.Raw))
+			text = text[:from] + text[value.Index+len(value.Raw):]
 		}
 	}
 	return text

@@ -8,7 +8,7 @@ import (
 
 // Encoded is an object encoded for the store.
 type Encoded struct {
-	Text []byte
+	Text string
 	// Stored is what DecodeStored returns for the text, apart from the resourceVersion: the object itself or a copy. It
 	// has no object if the text must be decoded.
 	Stored Decoded

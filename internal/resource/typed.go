@@ -222,9 +222,15 @@ func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, 
 
 // Encode implements Codec.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
-	versioned, err := c.versioned(Shallow(obj))
+	text, err := c.text(obj)
+	return []byte(text), err
+}
+
+// text is Encode as a string.
+func (c *TypedCodec) text(obj runtime.Object) (string, error) {
+	versioned, err := c.versioned(obj)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	return c.print(versioned)
 }
@@ -237,26 +243,33 @@ func Shallow(obj runtime.Object) runtime.Object {
 	return own.Interface().(runtime.Object)
 }
 
-// versioned returns an object in the version of the codec. It may alter the TypeMeta of obj, and the result may share
-// parts with obj.
+// versioned returns an object of the hub version in the version of the codec. The result may share parts with obj.
 func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
-	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
+	return converted(c.convertor, obj, c.hub, c.kind.GroupVersion())
+}
+
+// converted converts an object to another version. The result may share parts with obj. A conversion to the version of
+// the object itself sets its TypeMeta; others do not alter the object.
+func converted(c runtime.ObjectConvertor, obj runtime.Object, from, to schema.GroupVersion) (runtime.Object, error) {
+	if from == to {
+		obj = Shallow(obj)
+	}
+	return c.ConvertToVersion(obj, to)
 }
 
 // print returns the JSON of an object in the version of the codec, as upstream's serializer prints it.
-func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
-	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
-		text, err := json.Marshal(obj)
-		if err != nil {
-			return nil, err
-		}
-		return c.later.Omit(text), nil
+func (c *TypedCodec) print(obj runtime.Object) (string, error) {
+	var b strings.Builder // which encoders write to once
+	var err error
+	if _, nested := obj.(runtime.NestedObjectEncoder); nested {
+		err = c.encoder.Encode(obj, &b)
+	} else {
+		err = json.NewEncoder(&b).Encode(obj)
 	}
-	var b bytes.Buffer
-	if err := c.encoder.Encode(obj, &b); err != nil {
-		return nil, err
+	if err != nil {
+		return "", err
 	}
-	return c.later.Omit(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return c.later.Omit(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
 // EncodeToStore implements Codec. The result is what a real server reads back from etcd: without nanoseconds and empty
@@ -276,18 +289,18 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	if stored, err = c.convertor.ConvertToVersion(stored, c.hub); err != nil {
 		return Encoded{}, err
 	}
-	text, err := c.Encode(stored)
+	text, err := c.text(stored)
 	if err != nil {
 		return Encoded{}, err
 	}
-	if !utf8.Valid(text) {
+	if !utf8.ValidString(text) {
 		// The encoder replaces bytes that are not UTF-8 in strings, but not in fields that
 		// hold JSON, such as fieldsV1, where protobuf can send them.
-		text = bytes.ToValidUTF8(text, replacement)
+		text = strings.ToValidUTF8(text, replacement)
 	}
 	text = withReplacements(text)
 	encoded := Encoded{Text: text, Filled: filled}
-	if bytes.Contains(text, replacement) {
+	if strings.Contains(text, replacement) {
 		return encoded, nil // the object may still have the replaced bytes
 	}
 	obj.Object = stored
@@ -296,14 +309,14 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 }
 
 // replacement is the character in place of bytes that are not UTF-8.
-var replacement = []byte("\ufffd")
+const replacement = "\ufffd"
 
 // withReplacements returns a JSON text with the replacement character in place of its escape. For bytes that are not
 // UTF-8, encoding/json of Go 1.26 writes the escape, and that of Go 1.27 the character. So the stored text is the same
 // with both.
-func withReplacements(text []byte) []byte {
+func withReplacements(text string) string {
 	const escape = `\ufffd`
-	if !bytes.Contains(text, []byte(escape)) {
+	if !strings.Contains(text, escape) {
 		return text
 	}
 	var replaced []byte
@@ -311,7 +324,7 @@ func withReplacements(text []byte) []byte {
 		switch {
 		case text[i] != '\\':
 			replaced = append(replaced, text[i])
-		case bytes.HasPrefix(text[i:], []byte(escape)):
+		case strings.HasPrefix(text[i:], escape):
 			replaced = append(replaced, replacement...)
 			i += len(escape) - 1
 		default: // the next byte is escaped, and may be a backslash
@@ -319,17 +332,20 @@ func withReplacements(text []byte) []byte {
 			i++
 		}
 	}
-	return replaced
+	return string(replaced)
 }
 
 // throughStorage returns an object, in the version of the codec, as a real server reads it back from etcd. filled:
 // defaults were filled in.
 func (c *TypedCodec) throughStorage(obj runtime.Object) (stored runtime.Object, filled bool, err error) {
-	write, read := json.Marshal, json.Unmarshal
+	first, second := runtime.AllocatorPool.Get().(*runtime.Allocator), runtime.AllocatorPool.Get().(*runtime.Allocator)
+	defer runtime.AllocatorPool.Put(first)
+	defer runtime.AllocatorPool.Put(second)
+	write, read := marshalJSON, json.Unmarshal
 	if c.InProtobuf {
 		write, read = marshalProto, unmarshalProto
 	}
-	text, err := write(obj)
+	text, err := write(obj, first)
 	if err != nil {
 		return nil, false, err
 	}
@@ -342,17 +358,20 @@ func (c *TypedCodec) throughStorage(obj runtime.Object) (stored runtime.Object, 
 	stored.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
 	c.scheme.Default(stored)
 	c.later.Prune(stored)
-	again, err := write(stored)
+	again, err := write(stored, second)
 	return stored, !bytes.Equal(text, again), err
 }
 
-// marshalProto returns an object in protobuf.
-func marshalProto(obj any) ([]byte, error) {
+// marshalJSON returns an object in JSON.
+func marshalJSON(obj any, _ runtime.MemoryAllocator) ([]byte, error) { return json.Marshal(obj) }
+
+// marshalProto returns an object in protobuf, in the memory of an allocator.
+func marshalProto(obj any, memory runtime.MemoryAllocator) ([]byte, error) {
 	m, ok := obj.(runtime.ProtobufMarshaller)
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be written in protobuf", obj)
 	}
-	text := make([]byte, m.(interface{ Size() int }).Size())
+	text := memory.Allocate(uint64(m.(interface{ Size() int }).Size()))
 	n, err := m.MarshalTo(text)
 	return text[:n], err
 }

@@ -221,7 +221,7 @@ func TestReplacementsAreStoredAsCharacters(t *testing.T) {
 		`{"a":"\\\ufffd"}`:        `{"a":"\\` + "\ufffd" + `"}`,
 		`\ufffd\`:                 "\ufffd" + `\`, // not JSON
 	} {
-		if got := string(withReplacements([]byte(text))); got != want {
+		if got := withReplacements(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

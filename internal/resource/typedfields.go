@@ -237,7 +237,7 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 
 // requested returns an object in the version of the request, without its managedFields.
 func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
-	out, err := f.objects.ConvertToVersion(Shallow(obj), f.Kind.GroupVersion())
+	out, err := converted(f.objects, obj, f.Hub, f.Kind.GroupVersion())
 	if err != nil {
 		return nil, err
 	}

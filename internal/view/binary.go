@@ -1,6 +1,8 @@
 package view
 
 import (
+	"bytes"
+	"io"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,16 +39,29 @@ func (b *binaryFrames) frame(kind watch.EventType, text string) (string, error) 
 }
 
 func (b *binaryFrames) frameOfObject(kind watch.EventType, obj runtime.Object) (string, error) {
-	raw, err := runtime.Encode(b.object, obj)
-	if err != nil {
+	var raw bytes.Buffer
+	if err := encodeInto(&raw, b.object, obj); err != nil {
 		return "", err
 	}
-	return b.frameOf(kind, raw)
+	return b.frameOf(kind, raw.Bytes())
+}
+
+// encodeInto writes an object in protobuf to w. Its buffer is used again.
+func encodeInto(w io.Writer, encoder runtime.Encoder, obj runtime.Object) error {
+	with, ok := encoder.(runtime.EncoderWithAllocator)
+	if !ok {
+		return encoder.Encode(obj, w)
+	}
+	memory := runtime.AllocatorPool.Get().(*runtime.Allocator)
+	defer runtime.AllocatorPool.Put(memory)
+	return with.EncodeWithAllocator(obj, w, memory)
 }
 
 // frameOf encodes the event about an encoded object.
 func (b *binaryFrames) frameOf(kind watch.EventType, raw []byte) (string, error) {
+	const around = 64 // more than the bytes around the object
 	var out strings.Builder
-	err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.framer.NewFrameWriter(&out))
+	out.Grow(len(raw) + around)
+	err := encodeInto(b.framer.NewFrameWriter(&out), b.event, &metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}})
 	return out.String(), err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -128,8 +129,9 @@ func (v *View) reencoded(text string) (Content, error) {
 
 // inProtobuf encodes an object in the media type that the client accepts, which is neither JSON nor YAML.
 func (v *View) inProtobuf(obj runtime.Object) (Content, error) {
-	out, err := runtime.Encode(v.version.Serializer.EncoderForVersion(v.form.Accepted.Serializer, v.version.GroupVersion()), obj)
-	return single(v.form.Accepted.MediaType, string(out), ""), err
+	var b strings.Builder
+	err := encodeInto(&b, v.version.Serializer.EncoderForVersion(v.form.Accepted.Serializer, v.version.GroupVersion()), obj)
+	return single(v.form.Accepted.MediaType, b.String(), ""), err
 }
 
 // encoded encodes a converted object in the media type that the client accepts.

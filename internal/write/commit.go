@@ -96,7 +96,7 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := a.result(store.Record{Key: key, Value: string(encoded.Text), Tag: storage.Identity}, obj)
+	result, err := a.result(store.Record{Key: key, Value: encoded.Text, Tag: storage.Identity}, obj)
 	result.Created = true
 	return result, err
 }
@@ -237,7 +237,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 	if size > maxObjectBytes {
 		return "", encoded, &tooLargeError{size}
 	}
-	return string(encoded.Text), encoded, nil
+	return encoded.Text, encoded, nil
 }
 
 // toStore returns the store's write of an encoded object.

@@ -14,6 +14,13 @@ func (c *codec) Objects() resource.Objects {
 	return customObjects{objectConverter: objectConverter{c}}
 }
 
+// External implements resource.Codec.
+func (c *codec) External(obj runtime.Object) (runtime.Object, error) {
+	out := &unstructured.Unstructured{}
+	out.SetGroupVersionKind(c.kind)
+	return out, c.Objects().Convert(obj, out, nil)
+}
+
 // Copy implements resource.Codec.
 func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
 

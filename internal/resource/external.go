@@ -7,22 +7,13 @@ import (
 )
 
 // External converts an object from the type of the version's strategy, which may be internal, to the type of the
-// version. It returns an object of that type unchanged.
+// version. It returns an object of that type unchanged. The result may share parts with the object, so nothing may alter
+// it.
 func (v *Version) External(obj runtime.Object) (runtime.Object, error) {
-	kind := v.Kind()
-	if obj.GetObjectKind().GroupVersionKind() == kind {
+	if obj.GetObjectKind().GroupVersionKind() == v.Kind() {
 		return obj, nil
 	}
-	objects := v.Codec.Objects()
-	out, err := objects.New(kind)
-	if err != nil {
-		return nil, err
-	}
-	if err := objects.Convert(obj, out, nil); err != nil {
-		return nil, err
-	}
-	out.GetObjectKind().SetGroupVersionKind(kind)
-	return out, nil
+	return v.Codec.External(obj)
 }
 
 // Internal converts an object to the type of the version's strategy. It is the inverse of External.

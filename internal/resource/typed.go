@@ -248,6 +248,9 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 	return converted(c.convertor, obj, c.hub, c.kind.GroupVersion())
 }
 
+// External implements Codec.
+func (c *TypedCodec) External(obj runtime.Object) (runtime.Object, error) { return c.versioned(obj) }
+
 // converted converts an object to another version. The result may share parts with obj. A conversion to the version of
 // the object itself sets its TypeMeta; others do not alter the object.
 func converted(c runtime.ObjectConvertor, obj runtime.Object, from, to schema.GroupVersion) (runtime.Object, error) {

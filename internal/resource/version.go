@@ -237,6 +237,9 @@ type Codec interface {
 	// must be decoded.
 	View(record store.Record) (text string, ok bool)
 
+	// External is Version.External for an object of another type than that of the version.
+	External(obj runtime.Object) (runtime.Object, error)
+
 	// Copy returns a copy of an object for the write pipeline. It may share with the object what no stage alters.
 	Copy(obj runtime.Object) runtime.Object
 

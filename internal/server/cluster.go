@@ -279,11 +279,11 @@ func (c *Cluster) Act(names []string) error {
 	if err := c.controllers.Act(context.Background(), c.own, further); err != nil {
 		return err
 	}
-	return c.admit(acting)
+	return c.installPlugins(acting)
 }
 
-// admit puts the compiled-in plugins into the chain that a cluster with these controllers has.
-func (c *Cluster) admit(acting controller.Acting) error {
+// installPlugins puts the compiled-in plugins into the chain: those of a cluster in which these controllers act.
+func (c *Cluster) installPlugins(acting controller.Acting) error {
 	inTree, err := forPlugins{c.own}.compile(c.builtin.inTree, acting)
 	if err == nil {
 		c.chain.install(inTree)
@@ -318,7 +318,7 @@ func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }
 // begin creates the initial objects that the store lacks, and completes what another cluster had begun over the same
 // objects, such as the deletion of a namespace.
 func (c *Cluster) begin() error {
-	if err := c.admit(c.builtin.acting); err != nil {
+	if err := c.installPlugins(c.builtin.acting); err != nil {
 		return err
 	}
 	revision := c.Store.Revision() // greater than FirstRevision if the store had content
@@ -356,7 +356,7 @@ func (c *Cluster) control(revision int64) error {
 
 // continueFrom continues in a fork where its origin was when the store was forked.
 func (c *Cluster) continueFrom(origin *Cluster) error {
-	if err := c.admit(c.builtin.acting); err != nil {
+	if err := c.installPlugins(c.builtin.acting); err != nil {
 		return err
 	}
 	revision := c.Store.Revision()

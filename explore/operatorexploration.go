@@ -59,7 +59,8 @@ func newOperatorExploration(t test, s Subject) (*operatorExploration, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &operatorExploration{t: t, installation: i, parallel: t.parallel, limits: usualLimits}
+	e := &operatorExploration{t: t, installation: i, parallel: t.parallel, limits: usualLimits,
+		references: references{references: map[string]*reference{}}, results: newResults()}
 	if err := e.findSeeds(); err != nil {
 		e.close()
 		return nil, err
@@ -122,6 +123,13 @@ type results struct {
 	access map[inspect.AccessRequest]bool // the requests of the operator in all trials
 }
 
+func newResults() results {
+	return results{
+		keys: map[string]bool{}, similar: map[string]int{}, doubtful: map[string]bool{}, mask: state.Mask{},
+		summaries: map[*seed]*seedSummary{}, access: map[inspect.AccessRequest]bool{},
+	}
+}
+
 // know records that a problem is among the findings, or comes with one.
 func (r *results) know(p problem) {
 	r.mu.Lock()
@@ -148,12 +156,8 @@ func (r *results) needed(requests []inspect.AccessRequest) {
 
 // explore runs all trials.
 func (e *operatorExploration) explore() (Found, error) {
-	e.references.references = map[string]*reference{}
-	e.results.access = map[inspect.AccessRequest]bool{}
-	e.results.keys, e.results.similar, e.results.doubtful = map[string]bool{}, map[string]int{}, map[string]bool{}
-	e.results.mask, e.results.began = state.Mask{}, time.Now()
-	e.results.summaries = map[*seed]*seedSummary{}
-	e.results.reported, e.results.found.Left = e.results.began, e.left
+	e.results.began, e.results.found.Left = time.Now(), e.left
+	e.results.reported = e.results.began
 	defer collectLess()()
 	if err := e.rest(); err != nil {
 		return e.results.found, err

@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"slices"
 	"testing"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -68,5 +69,41 @@ func TestReadyEndpointSlices(t *testing.T) {
 		if got := isReady(&c.slice, name); got != c.want {
 			t.Errorf("%s: %t", c.rule, got)
 		}
+	}
+}
+
+func TestTheAPIServicesOfAService(t *testing.T) {
+	r := &Registry{}
+	servers := map[string]*Server{}
+	for name, to := range map[string]apiregistrationv1.ServiceReference{
+		"v1.b.example.com": {Namespace: "default", Name: "web"}, "v1.a.example.com": {Namespace: "default", Name: "web"},
+		"v1.c.example.com": {Namespace: "other", Name: "web"}, "v1.d.example.com": {Namespace: "default", Name: "db"},
+	} {
+		servers[name] = &Server{APIService: &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: apiregistrationv1.APIServiceSpec{Service: &to}}}
+	}
+	r.current.Store(&snapshot{servers: servers})
+	if got, want := r.APIServicesOf("default", "web"), []string{"v1.a.example.com", "v1.b.example.com"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Of the aggregated document of another server only the version of the APIService counts.
+func TestTheResourcesOfAVersion(t *testing.T) {
+	const document = `{"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": [
+		{"metadata": {"name": "other.example.com"}, "versions": [{"version": "v1", "resources": [{"resource": "others"}]}]},
+		{"metadata": {"name": "wardle.example.com"}, "versions": [
+			{"version": "v1alpha1", "resources": [{"resource": "fischers"}]},
+			{"version": "v1", "resources": [{"resource": "flunders", "subresources": [{"subresource": "status"}]}]}]}]}`
+	s := &Server{APIService: &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{Group: "wardle.example.com", Version: "v1"}}}
+	got, err := s.fromAggregated([]byte(document))
+	if err != nil || len(got) != 1 || got[0].Resource != "flunders" {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if got[0].ResponseKind == nil || got[0].Subresources[0].ResponseKind == nil {
+		t.Error("a resource without a kind has none, on which old clients rely")
+	}
+	s.APIService.Spec.Version = "v2"
+	if got, err := s.fromAggregated([]byte(document)); got != nil || err != nil {
+		t.Errorf("a version that the document lacks: %v, %v", got, err)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// newHandler returns a handler for two Nodes, of which n2 does not report, and for Pods: each container uses 100m and 1Mi, and that of busy
+// newHandler returns a handler for three Nodes, of which n2 does not report, and for Pods: each container uses 100m and 1Mi, and that of busy
 // three times as much.
 func newHandler(t *testing.T) *Handler {
 	t.Helper()
 	pods, nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
-	for _, name := range []string{"n2", "n1"} {
+	for _, name := range []string{"n3", "n2", "n1"} {
 		if err := nodes.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -31,6 +31,7 @@ func newHandler(t *testing.T) *Handler {
 	}{
 		{"shop", "web", "n1", corev1.PodRunning}, {"shop", "busy", "n1", corev1.PodRunning}, {"other", "web", "n1", corev1.PodRunning},
 		{"shop", "done", "n1", corev1.PodSucceeded}, {"shop", "silent", "n2", corev1.PodRunning}, {"shop", "starting", "n1", corev1.PodRunning},
+		{"far", "web", "n3", corev1.PodRunning},
 	} {
 		if err := pods.Add(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, Labels: map[string]string{"app": p.name}},
@@ -52,9 +53,9 @@ func newHandler(t *testing.T) *Handler {
 			case "busy":
 				return map[string]corev1.ResourceList{"app": used("300m", "3Mi"), "sidecar": {}}, true
 			}
-			return map[string]corev1.ResourceList{"app": used("100m", "1Mi")}, p.Spec.NodeName == "n1"
+			return map[string]corev1.ResourceList{"app": used("100m", "1Mi")}, p.Spec.NodeName != "n2"
 		},
-		Reports: func(node string) bool { return node == "n1" },
+		Reports: func(node string) bool { return node != "n2" },
 	}
 }
 
@@ -114,8 +115,8 @@ func TestMetrics(t *testing.T) {
 	}{
 		{"a Node is the sum of its Pods", http.MethodGet, "nodes/n1", 200, "n1 500m/5Mi"},
 		{"a Node that does not report has none", http.MethodGet, "nodes/n2", 404, `nodemetrics.metrics.k8s.io "n2" not found`},
-		{"a Node that does not exist", http.MethodGet, "nodes/n3", 404, `node "n3" not found`},
-		{"a list leaves out Nodes that do not report", http.MethodGet, "nodes", 200, "n1 500m/5Mi"},
+		{"a Node that does not exist", http.MethodGet, "nodes/n4", 404, `node "n4" not found`},
+		{"a list leaves out Nodes that do not report", http.MethodGet, "nodes", 200, "n1 500m/5Mi; n3 100m/1Mi"},
 		{"Nodes are selected by labels", http.MethodGet, "nodes?labelSelector=name=n2", 200, ""},
 		{"a Pod has its running containers, init containers first, and 0 for what is not said", http.MethodGet, "namespaces/shop/pods/busy", 200, "shop/busy sidecar 0/0 app 300m/3Mi"},
 		{"a Pod that does not run has none", http.MethodGet, "namespaces/shop/pods/done", 404, `podmetrics.metrics.k8s.io "shop/done" not found`},
@@ -123,7 +124,7 @@ func TestMetrics(t *testing.T) {
 		{"nor one whose Node does not report", http.MethodGet, "namespaces/shop/pods/silent", 404, `podmetrics.metrics.k8s.io "shop/silent" not found`},
 		{"a Pod that does not exist", http.MethodGet, "namespaces/shop/pods/none", 404, `pods "none" not found`},
 		{"Pods of a namespace, by name", http.MethodGet, "namespaces/shop/pods", 200, "shop/busy sidecar 0/0 app 300m/3Mi; shop/web app 100m/1Mi"},
-		{"Pods of all namespaces", http.MethodGet, "pods", 200, "other/web app 100m/1Mi; shop/busy sidecar 0/0 app 300m/3Mi; shop/web app 100m/1Mi"},
+		{"Pods of all namespaces", http.MethodGet, "pods", 200, "far/web app 100m/1Mi; other/web app 100m/1Mi; shop/busy sidecar 0/0 app 300m/3Mi; shop/web app 100m/1Mi"},
 		{"Pods are selected by labels", http.MethodGet, "pods?labelSelector=app=busy", 200, "shop/busy sidecar 0/0 app 300m/3Mi"},
 		{"Pods are selected by fields", http.MethodGet, "pods?fieldSelector=metadata.namespace=other", 200, "other/web app 100m/1Mi"},
 		{"a selector is read", http.MethodGet, "pods?labelSelector=a=b=c", 400, "found '=', expected: ',' or 'end of string'"},
@@ -172,5 +173,23 @@ func TestMetricsAreATable(t *testing.T) {
 	cells := rows[0].(map[string]any)["cells"].([]any)
 	if diff := cmp.Diff([]any{"busy", "300m", "3Mi"}, cells[:3]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A client chooses how much of the objects is in the rows of a Table.
+func TestTheObjectsOfATable(t *testing.T) {
+	const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	for include, want := range map[string]string{"": "PartialObjectMetadata", "Metadata": "PartialObjectMetadata", "None": ""} {
+		_, body := ask(t, newHandler(t), http.MethodGet, root+"/nodes?includeObject="+include, table)
+		object, _ := body["rows"].([]any)[0].(map[string]any)["object"].(map[string]any)
+		if kind, _ := object["kind"].(string); kind != want {
+			t.Errorf("includeObject=%s: %q, want %q", include, kind, want)
+		}
+	}
+	if code, _ := ask(t, newHandler(t), http.MethodGet, root+"/nodes?includeObject=x", table); code != http.StatusBadRequest {
+		t.Errorf("another value: %d", code)
+	}
+	if code, _ := ask(t, newHandler(t), http.MethodGet, root+"/nodes", strings.Replace(table, "meta.k8s.io", "example.com", 1)); code != http.StatusNotAcceptable {
+		t.Errorf("a Table of another group: %d", code)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"golang.org/x/net/http/httpguts"
@@ -60,10 +62,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *Transport) Close() error {
 	t.mu.Lock()
 	t.closed = true
-	interrupted := make([]*exchange, 0, len(t.running))
-	for x := range t.running {
-		interrupted = append(interrupted, x)
-	}
+	interrupted := slices.Collect(maps.Keys(t.running))
 	if len(t.running) > 0 && t.drained == nil {
 		t.drained = make(chan struct{})
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -182,16 +183,7 @@ func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, 
 
 // Servers returns the servers of all APIServices with a Service, sorted by name.
 func (r *Registry) Servers() []*Server {
-	servers := r.current.Load().servers
-	if len(servers) == 0 {
-		return nil
-	}
-	sorted := make([]*Server, 0, len(servers))
-	for _, s := range servers {
-		sorted = append(sorted, s)
-	}
-	slices.SortFunc(sorted, func(a, b *Server) int { return strings.Compare(a.APIService.Name, b.APIService.Name) })
-	return sorted
+	return slices.SortedFunc(maps.Values(r.current.Load().servers), func(a, b *Server) int { return strings.Compare(a.APIService.Name, b.APIService.Name) })
 }
 
 // Serves returns the other server for a path; nil: this one serves it.

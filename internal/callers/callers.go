@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +23,7 @@ var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "run
 
 // isLibrary reports whether a function belongs to a library.
 func isLibrary(function string) bool {
-	for _, l := range libraries {
-		if strings.HasPrefix(function, l) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(libraries, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // Line returns the file and the line of the innermost caller that does not belong to a library, or "".

@@ -12,7 +12,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // upstream's conflict if other managers own fields that the configuration would change.
 func (e *Engine) Apply(live, configuration map[string]any, former *Managed, manager string, force bool, now time.Time) (Result, error) {
 	p := e.pass(live, now)
-	if !e.isOne(configuration) {
+	if !e.hasKind(configuration) {
 		p.decline("a configuration of another version")
 	}
 	if m, _ := configuration["metadata"].(map[string]any); m != nil {
@@ -67,7 +67,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, former *Man
 		m = w.merge(p.live, configuration)
 		obj, _ = m.value.(map[string]any)
 	}
-	p.took(&w)
+	p.declineAs(&w)
 
 	var last *entry
 	if i >= 0 && entries[i].set != nil {
@@ -88,7 +88,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, former *Man
 		w := walk{tree: tree, everything: true}
 		applied := p.Reset[p.APIVersion].kept(w.own(configuration, nil))
 		obj = w.prune(obj, last.set, ownedBy(entries, i, applied))
-		p.took(&w)
+		p.declineAs(&w)
 		if obj == nil {
 			p.decline("an object of which nothing is left")
 		}

@@ -69,7 +69,7 @@ type pass struct {
 func (e *Engine) pass(live map[string]any, now time.Time) *pass {
 	p := e.passAt(now)
 	p.live = live
-	if !e.isOne(live) {
+	if !e.hasKind(live) {
 		p.decline("an object of another version")
 	}
 	return p
@@ -89,14 +89,15 @@ func (p *pass) decline(why string) {
 	}
 }
 
-func (p *pass) took(w *walk) {
+// declineAs declines the pass if a walk has declined.
+func (p *pass) declineAs(w *walk) {
 	if w.declined != "" {
 		p.decline(w.declined)
 	}
 }
 
-// isOne reports whether an object has the engine's kind and version.
-func (e *Engine) isOne(obj map[string]any) bool {
+// hasKind reports whether an object has the engine's kind and version.
+func (e *Engine) hasKind(obj map[string]any) bool {
 	return obj["apiVersion"] == e.APIVersion && obj["kind"] == e.Kind
 }
 
@@ -108,8 +109,8 @@ func (p *pass) tree(apiVersion string) *Tree {
 	return tree
 }
 
-// in returns the pair of a version, with the live object in that version.
-func (p *pass) in(apiVersion string) *pair {
+// pairOf returns the pair of a version, with the live object in that version.
+func (p *pass) pairOf(apiVersion string) *pair {
 	for _, pair := range p.pairs {
 		if pair.apiVersion == apiVersion {
 			return pair
@@ -141,7 +142,7 @@ func (p *pass) convert(obj map[string]any, apiVersion string) map[string]any {
 func (p *pass) reconcile(entries []*entry) []*entry {
 	var out []*entry
 	for i, e := range entries {
-		in := p.in(e.apiVersion)
+		in := p.pairOf(e.apiVersion)
 		if p.declined != "" {
 			return nil
 		}
@@ -153,7 +154,7 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 		}
 		w := walk{tree: in.tree}
 		set := w.reconcile(e.set)
-		p.took(&w)
+		p.declineAs(&w)
 		if out == nil {
 			out = append(make([]*entry, 0, len(entries)+1), entries[:i]...)
 		}
@@ -173,7 +174,7 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 
 // compare compares the live object with the new one, in the version of the engine.
 func (p *pass) compare(obj map[string]any) *pair {
-	in := p.in(p.APIVersion)
+	in := p.pairOf(p.APIVersion)
 	if p.declined == "" {
 		p.compareIn(in, obj)
 	}
@@ -192,7 +193,7 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 	in.obj = obj
 	in.comparison = w.compare(in.live, obj)
 	in.hollow = w.hollow
-	p.took(&w)
+	p.declineAs(&w)
 }
 
 // applyReset applies Reset to a comparison.
@@ -203,7 +204,7 @@ func (p *pass) applyReset(in *pair) {
 
 // versioned returns the comparison in the version of an entry.
 func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
-	in := p.in(apiVersion)
+	in := p.pairOf(apiVersion)
 	switch {
 	case in.obj != nil || p.declined != "":
 	case p.views != nil:

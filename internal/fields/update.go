@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ func (e *Engine) Update(live, obj map[string]any, former *Managed, manager strin
 		return Result{Managed: NoManagers} // the object has no managers yet
 	}
 	p := e.pass(live, now)
-	if !e.isOne(obj) {
+	if !e.hasKind(obj) {
 		p.decline("an object of another version")
 	}
 	return p.updated(obj, former, manager)
@@ -108,10 +109,7 @@ func (p *pass) cap(entries []*entry) []*entry {
 		return entries
 	}
 	slices.SortFunc(updaters, func(a, b *entry) int {
-		if a.time != b.time {
-			return strings.Compare(a.time, b.time)
-		}
-		return strings.Compare(a.identifier(), b.identifier())
+		return cmp.Or(strings.Compare(a.time, b.time), strings.Compare(a.identifier(), b.identifier()))
 	})
 	firsts := map[string]*entry{}
 	left := len(updaters)

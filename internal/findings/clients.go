@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,17 +46,14 @@ func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 		c.verbs[counted.Verb+" "+kind] += counts.Requests
 	}
 	ordered := slices.SortedFunc(maps.Values(clients), func(a, b *client) int {
-		if a.total != b.total {
-			return int(b.total - a.total)
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(cmp.Compare(b.total, a.total), strings.Compare(a.name, b.name))
 	})
 	for _, c := range ordered {
 		var parts []string
-		for _, verb := range most(c.verbs) {
+		for _, verb := range mostFrequent(c.verbs) {
 			parts = append(parts, fmt.Sprintf("%d %s", c.verbs[verb], verb))
 		}
-		for _, kind := range most(c.watches) {
+		for _, kind := range mostFrequent(c.watches) {
 			parts = append(parts, fmt.Sprintf("watches %s (%s)", kind, printable.Count(c.watches[kind], "event")))
 		}
 		line := c.name + ": " + strings.Join(parts, ", ")
@@ -79,13 +77,10 @@ func shownClient(user, agent string) string {
 	return name
 }
 
-// most returns the keys of the largest counts.
-func most(counts map[string]int64) []string {
+// mostFrequent returns the keys of the largest counts.
+func mostFrequent(counts map[string]int64) []string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		if counts[a] != counts[b] {
-			return int(counts[b] - counts[a])
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
 	return keys[:min(len(keys), shownKinds)]
 }

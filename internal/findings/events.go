@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -79,12 +80,8 @@ func (f changes) warningEvents(c Source) (lines []string) {
 			last[t] = w.by
 		}
 	}
-	var texts []text
-	for t := range counts {
-		texts = append(texts, t)
-	}
-	slices.SortFunc(texts, func(a, b text) int { return cmp.Compare(last[b].Request, last[a].Request) })
-	for _, t := range texts {
+	latest := slices.SortedFunc(maps.Keys(counts), func(a, b text) int { return cmp.Compare(last[b].Request, last[a].Request) })
+	for _, t := range latest {
 		line := fmt.Sprintf("%s %s, about %s", c.after(last[t].Time), t.client, t.object)
 		if counts[t] > 1 {
 			line += fmt.Sprintf(" (%d times)", counts[t])

@@ -12,10 +12,10 @@ import (
 
 // matches reports whether a request matches a rule of a FlowSchema: one of its subjects, and one of its resource rules
 // or, if the request is not for a resource, of its nonResourceRules.
-func matches(spec *flowcontrolv1.FlowSchemaSpec, info *apirequest.RequestInfo, by user.Info) bool {
+func matches(spec *flowcontrolv1.FlowSchemaSpec, info *apirequest.RequestInfo, requester user.Info) bool {
 	for i := range spec.Rules {
 		rule := &spec.Rules[i]
-		if !isSubject(rule.Subjects, by) {
+		if !isSubject(rule.Subjects, requester) {
 			continue
 		}
 		if info.IsResourceRequest {
@@ -36,27 +36,22 @@ func has(list []string, value string) bool {
 	return len(list) == 1 && list[0] == "*" || slices.Contains(list, value)
 }
 
-func isSubject(subjects []flowcontrolv1.Subject, by user.Info) bool {
-	for i := range subjects {
-		if isUser(&subjects[i], by) {
-			return true
-		}
-	}
-	return false
+func isSubject(subjects []flowcontrolv1.Subject, requester user.Info) bool {
+	return slices.ContainsFunc(subjects, func(s flowcontrolv1.Subject) bool { return isUser(&s, requester) })
 }
 
-func isUser(s *flowcontrolv1.Subject, by user.Info) bool {
+func isUser(s *flowcontrolv1.Subject, requester user.Info) bool {
 	switch {
 	case s.Kind == flowcontrolv1.SubjectKindUser && s.User != nil:
-		return s.User.Name == flowcontrolv1.NameAll || s.User.Name == by.GetName()
+		return s.User.Name == flowcontrolv1.NameAll || s.User.Name == requester.GetName()
 	case s.Kind == flowcontrolv1.SubjectKindGroup && s.Group != nil:
-		return s.Group.Name == flowcontrolv1.NameAll || slices.Contains(by.GetGroups(), s.Group.Name)
+		return s.Group.Name == flowcontrolv1.NameAll || slices.Contains(requester.GetGroups(), s.Group.Name)
 	case s.Kind == flowcontrolv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
 		namespace, name := s.ServiceAccount.Namespace, s.ServiceAccount.Name
 		if name != flowcontrolv1.NameAll {
-			return serviceaccount.MatchesUsername(namespace, name, by.GetName())
+			return serviceaccount.MatchesUsername(namespace, name, requester.GetName())
 		}
-		account, ok := strings.CutPrefix(by.GetName(), serviceaccount.ServiceAccountUsernamePrefix)
+		account, ok := strings.CutPrefix(requester.GetName(), serviceaccount.ServiceAccountUsernamePrefix)
 		in, _, named := strings.Cut(account, serviceaccount.ServiceAccountUsernameSeparator)
 		return ok && named && in == namespace
 	}

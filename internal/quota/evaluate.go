@@ -2,6 +2,8 @@ package quota
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -190,9 +192,7 @@ func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) 
 	hard := quota.Add(corev1.ResourceList{}, rq.Spec.Hard)
 	used := quota.Add(corev1.ResourceList{}, rq.Status.Used)
 	measured, err := quota.CalculateUsage(rq.Namespace, rq.Spec.Scopes, hard, q.registry(rq.Spec.Hard), rq.Spec.ScopeSelector)
-	for name, quantity := range measured {
-		used[name] = quantity
-	}
+	maps.Copy(used, measured)
 	used = quota.Mask(used, quota.ResourceNames(hard))
 	former := rq.Status
 	rq.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: used}
@@ -236,10 +236,7 @@ func (q evaluators) evaluator(resource schema.GroupResource) quota.Evaluator {
 
 // registry returns the evaluators of the resources that a quota limits.
 func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
-	resources := []schema.GroupResource{pods, services, claims, resourceClaims}
-	for gr := range aliases {
-		resources = append(resources, gr)
-	}
+	resources := slices.AppendSeq([]schema.GroupResource{pods, services, claims, resourceClaims}, maps.Keys(aliases))
 	for name := range hard {
 		counted, isCount := strings.CutPrefix(string(name), "count/")
 		if !isCount {

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,9 +130,7 @@ func Reachable(scheme *runtime.Scheme, definitions map[string]common.OpenAPIDefi
 			return nil, err
 		}
 		extensions := spec.Extensions{}
-		for key, value := range models[name].Extensions {
-			extensions[key] = value
-		}
+		maps.Copy(extensions, models[name].Extensions)
 		extensions["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": kind.Group, "version": kind.Version, "kind": kind.Kind}}
 		models[name].Extensions = extensions
 	}

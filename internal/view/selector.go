@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -150,12 +151,9 @@ func (s Selector) matchesNames(key string) bool {
 // admission has renamed an object that an apply or an update created. Only objects that matchesNames matches are read
 // for it.
 func (s Selector) matchesOwnName(record store.Record) bool {
-	for _, requirement := range s.names {
-		if requirement.Field == "metadata.name" && !satisfies(requirement, metadata.Get(record.Value, "name").Str) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.names, func(r fields.Requirement) bool {
+		return r.Field == "metadata.name" && !satisfies(r, metadata.Get(record.Value, "name").Str)
+	})
 }
 
 // matchesInside reports whether the selector matches the other fields of a stored object. It reads them from the bytes

@@ -175,10 +175,5 @@ func (r *rule) matchesScope(gvr schema.GroupVersionResource, namespace string) b
 func (r *rule) hasName(name string) bool { return len(r.names) == 0 || slices.Contains(r.names, name) }
 
 func oneOf(items []string, requested string) bool {
-	for _, item := range items {
-		if item == "*" || item == requested {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(items, "*") || slices.Contains(items, requested)
 }

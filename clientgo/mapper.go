@@ -30,8 +30,8 @@ func (m mapper) ResourceSingularizer(resource string) (string, error) {
 	return m.deferred.ResourceSingularizer(resource)
 }
 
-// again repeats a lookup once with fresh discovery if it finds no match.
-func again[T any](m mapper, lookup func() (T, error)) (T, error) {
+// retry repeats a lookup once with fresh discovery if it finds no match.
+func retry[T any](m mapper, lookup func() (T, error)) (T, error) {
 	found, err := lookup()
 	if meta.IsNoMatchError(err) {
 		m.Reset()
@@ -41,37 +41,37 @@ func again[T any](m mapper, lookup func() (T, error)) (T, error) {
 }
 
 func (m mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return again(m, func() (schema.GroupVersionKind, error) {
+	return retry(m, func() (schema.GroupVersionKind, error) {
 		return m.deferred.KindFor(resource)
 	})
 }
 
 func (m mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return again(m, func() ([]schema.GroupVersionKind, error) {
+	return retry(m, func() ([]schema.GroupVersionKind, error) {
 		return m.deferred.KindsFor(resource)
 	})
 }
 
 func (m mapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return again(m, func() (schema.GroupVersionResource, error) {
+	return retry(m, func() (schema.GroupVersionResource, error) {
 		return m.deferred.ResourceFor(input)
 	})
 }
 
 func (m mapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return again(m, func() ([]schema.GroupVersionResource, error) {
+	return retry(m, func() ([]schema.GroupVersionResource, error) {
 		return m.deferred.ResourcesFor(input)
 	})
 }
 
 func (m mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return again(m, func() (*meta.RESTMapping, error) {
+	return retry(m, func() (*meta.RESTMapping, error) {
 		return m.deferred.RESTMapping(gk, versions...)
 	})
 }
 
 func (m mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return again(m, func() ([]*meta.RESTMapping, error) {
+	return retry(m, func() ([]*meta.RESTMapping, error) {
 		return m.deferred.RESTMappings(gk, versions...)
 	})
 }

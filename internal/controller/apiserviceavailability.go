@@ -67,7 +67,7 @@ func apiServiceAvailability() *controller {
 					delays.Forget(k.name)
 				}
 				if s.server.LivesInPods(a) {
-					s.by(s.now().Add(delay))
+					s.syncAgainBy(s.now().Add(delay))
 				}
 			}
 			if equality.Semantic.DeepEqual(*before, a.Status) {

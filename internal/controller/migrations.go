@@ -121,7 +121,7 @@ func migrate(s *step, name string) error {
 	}
 	until, now := m.CreationTimestamp.Add(missingFor), s.now()
 	if !isOver(m) && now.Before(until) && registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource) == nil {
-		s.by(until)
+		s.syncAgainBy(until)
 		return nil
 	}
 	if m.Status.ResourceVersion == "" && !isOver(m) {

@@ -132,7 +132,7 @@ func syncQuota(s *step, k key) error {
 	}
 	s.server.Quotas.MarkExact(current)
 	if !again.IsZero() {
-		s.by(again)
+		s.syncAgainBy(again)
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ type step struct {
 
 func (s *step) now() time.Time { return s.server.now() }
 
-// by sets the time at which to sync the key again, unless an earlier one is set.
-func (s *step) by(t time.Time) {
+// syncAgainBy sets the time at which to sync the key again, unless an earlier one is set.
+func (s *step) syncAgainBy(t time.Time) {
 	if s.again.IsZero() || t.Before(s.again) {
 		s.again = t
 	}

@@ -27,16 +27,16 @@ type placeholder struct {
 }
 
 // New implements registryrest.Storage.
-func (d placeholder) New() runtime.Object { return made(d.scheme, d.kind) }
+func (d placeholder) New() runtime.Object { return newObject(d.scheme, d.kind) }
 
 // NewList returns an empty list of the kind, for those that can be listed.
 func (d placeholder) NewList() runtime.Object {
-	return made(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
+	return newObject(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
 }
 
-// made returns an empty object, or nil if the kind is not in the scheme. The installer then fails, because it looks the
+// newObject returns an empty object, or nil if the kind is not in the scheme. The installer then fails, because it looks the
 // kind up itself.
-func made(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
+func newObject(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
 	obj, err := scheme.New(kind)
 	if err != nil {
 		return nil

@@ -14,22 +14,22 @@ func (r Request) Explanation(e inspect.Explanation) inspect.Explanation {
 	e.Read, e.Prepared, e.Changes = r.changes(e.Read), r.changes(e.Prepared), r.changes(e.Changes)
 	if e.Overtaken != nil {
 		overtaken := *e.Overtaken
-		overtaken.By = each(overtaken.By, func(by inspect.InterveningWrite) inspect.InterveningWrite {
+		overtaken.By = mapItems(overtaken.By, func(by inspect.InterveningWrite) inspect.InterveningWrite {
 			by.Changes = r.changes(by.Changes)
 			return by
 		})
 		e.Overtaken = &overtaken
 	}
-	e.Admission = each(e.Admission, r.step)
-	e.Refused, e.Ratcheted = each(e.Refused, r.refusal), each(e.Ratcheted, r.refusal)
-	e.Warnings, e.Annotations = each(e.Warnings, r.Text), r.annotations(e.Annotations)
+	e.Admission = mapItems(e.Admission, r.step)
+	e.Refused, e.Ratcheted = mapItems(e.Refused, r.refusal), mapItems(e.Ratcheted, r.refusal)
+	e.Warnings, e.Annotations = mapItems(e.Warnings, r.Text), r.annotations(e.Annotations)
 	return e
 }
 
 func (r Request) step(s inspect.AdmissionStep) inspect.AdmissionStep {
-	s.Message, s.Warnings, s.Annotations = r.Text(s.Message), each(s.Warnings, r.Text), r.annotations(s.Annotations)
+	s.Message, s.Warnings, s.Annotations = r.Text(s.Message), mapItems(s.Warnings, r.Text), r.annotations(s.Annotations)
 	s.Changes = r.changes(s.Changes)
-	s.Expressions = each(s.Expressions, func(x inspect.Expression) inspect.Expression {
+	s.Expressions = mapItems(s.Expressions, func(x inspect.Expression) inspect.Expression {
 		x.Message = r.Text(x.Message)
 		return x
 	})
@@ -40,14 +40,14 @@ func (r Request) step(s inspect.AdmissionStep) inspect.AdmissionStep {
 }
 
 func (r Request) values(values []inspect.FieldValue) []inspect.FieldValue {
-	return each(values, func(v inspect.FieldValue) inspect.FieldValue {
+	return mapItems(values, func(v inspect.FieldValue) inspect.FieldValue {
 		v.Value = r.Value(v.Path, v.Value)
 		return v
 	})
 }
 
 func (r Request) changes(changes []inspect.FieldChange) []inspect.FieldChange {
-	return each(changes, func(c inspect.FieldChange) inspect.FieldChange {
+	return mapItems(changes, func(c inspect.FieldChange) inspect.FieldChange {
 		c.Was, c.Is = r.Value(c.Path, c.Was), r.Value(c.Path, c.Is)
 		if c.Was == Hidden {
 			c.Was = Former
@@ -81,8 +81,8 @@ func (r Request) annotations(annotations map[string]string) map[string]string {
 	return shown
 }
 
-// each returns the results of a function for the items of a list.
-func each[T any](items []T, redacted func(T) T) []T {
+// mapItems returns the results of a function for the items of a list.
+func mapItems[T any](items []T, redacted func(T) T) []T {
 	if items == nil {
 		return nil
 	}

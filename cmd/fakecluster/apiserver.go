@@ -17,29 +17,33 @@ import (
 // kubeAPIServer is the command under the name kube-apiserver: the bare API server, without
 // controllers, configured by its flags. It returns the exit status. program is the path of the command.
 func kubeAPIServer(ctx context.Context, program string, args []string, stdout, stderr io.Writer) int {
+	if err := serveAPI(ctx, program, args, stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		return failed
+	}
+	return succeeded
+}
+
+func serveAPI(ctx context.Context, program string, args []string, stdout, stderr io.Writer) error {
 	flags, err := serverflags.Parse(args)
 	switch {
 	case errors.Is(err, serverflags.ErrHelp):
 		fmt.Fprintf(stdout, apiServerHelp, serverflags.Usage())
-		return 0
+		return nil
 	case err != nil:
-		fmt.Fprintf(stderr, "Error: %v\n", err)
-		return 1
+		return err
 	case flags.Version():
 		fmt.Fprintln(stdout, "Kubernetes", release.Info().GitVersion)
-		return 0
+		return nil
 	}
 	if err := missing(flags); err != nil {
-		fmt.Fprintf(stderr, "Error: %v\n", err)
-		return 1
+		return err
 	}
 	if err := emulateAsDropIn(program, flags.EmulatedVersion()); err != nil {
-		fmt.Fprintf(stderr, "Error: --emulated-version: %v\n", err)
-		return 1
+		return fmt.Errorf("--emulated-version: %w", err)
 	}
 	if err := follow(flags); err != nil {
-		fmt.Fprintf(stderr, "Error: %v\n", err)
-		return 1
+		return err
 	}
 	// The defaults of a real server, except that fakecluster listens on a loopback address.
 	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}, {"etcd-compaction-interval", "5m"}} {
@@ -51,17 +55,12 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 		return fakecluster.New(fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(args...))
 	}, func(c *fakecluster.Cluster) { _ = c.Close() })
 	if err != nil {
-		fmt.Fprintf(stderr, "Error: %v\n", unwrapped(err))
-		return 1
+		return unwrapped(err)
 	}
 	fmt.Fprintln(stderr, "Serving securely on", strings.TrimPrefix(cluster.URL(), "https://"))
 	<-ctx.Done()
 	reportEnd(cluster, "kube-apiserver", stderr)
-	if err := cluster.Close(); err != nil {
-		fmt.Fprintf(stderr, "Error: %v\n", err)
-		return 1
-	}
-	return 0
+	return cluster.Close()
 }
 
 // missing returns the errors of a real server for missing flags, in its words. fakecluster does not need

@@ -44,18 +44,12 @@ them. kubectl runs the kubectl on your PATH.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cache, err := os.UserCacheDir()
-			if err != nil {
-				return fmt.Errorf("envtest: %w", err)
+			self, selfErr := os.Executable()
+			version, versionErr := release.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(release.Variable)))
+			folder := ""
+			if err = cmp.Or(err, selfErr, versionErr); err == nil {
+				folder, err = cachedAssets(cache, self, release.Suffix(version), time.Now())
 			}
-			self, err := os.Executable()
-			if err != nil {
-				return fmt.Errorf("envtest: %w", err)
-			}
-			version, err := release.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(release.Variable)))
-			if err != nil {
-				return fmt.Errorf("envtest: %w", err)
-			}
-			folder, err := cachedAssets(cache, self, release.Suffix(version), time.Now())
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}

@@ -245,32 +245,16 @@ func takePlace(ctx context.Context, folder string, options host.Options, patienc
 // awaitLock locks a file. If another process has locked it, it waits up to patience, or until the context
 // ends.
 func awaitLock(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
-	type result struct {
-		file *os.File
-		err  error
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	file, err := interruptible(waiting, "another host had started or ended", func() (*os.File, error) { return lockFile(path, true) }, unlock)
+	switch {
+	case err == nil || waiting.Err() == nil:
+		return file, err
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("interrupted while another host starts or ends: %w", ctx.Err())
 	}
-	locked := make(chan result, 1)
-	go func() {
-		file, err := lockFile(path, true)
-		locked <- result{file, err}
-	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	var err error
-	select {
-	case r := <-locked:
-		return r.file, r.err
-	case <-ctx.Done():
-		err = fmt.Errorf("interrupted while another host starts or ends: %w", ctx.Err())
-	case <-timer.C:
-		err = errLocked
-	}
-	go func() { // lockFile cannot be interrupted: release the lock if it succeeds later
-		if r := <-locked; r.err == nil {
-			unlock(r.file)
-		}
-	}()
-	return nil, err
+	return nil, errLocked
 }
 
 // writeProcess writes the ID of this process to a file.

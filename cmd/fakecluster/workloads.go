@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -48,21 +47,15 @@ provisioners, controllers and scheduler, as the field workloads of scenario file
 
 // options returns the options of package workloads, or nil without --workloads.
 func (l *livingFlags) options(cmd *cobra.Command) ([]workloads.Option, error) {
-	nodes, config := cmd.Flags().Changed("nodes"), cmd.Flags().Changed("workloads-config")
+	given := cmd.Flags().Changed
+	nodes, config := given("nodes"), given("workloads-config")
 	var options []workloads.Option
+	for _, flag := range []string{"nodes", "control-plane", "program", "behavior", "provisioner", "workloads-config"} {
+		if !l.workloads && given(flag) {
+			return nil, usageError{fmt.Errorf("--%s: needs --workloads", flag)}
+		}
+	}
 	switch {
-	case !l.workloads && nodes:
-		return nil, usageError{errors.New("--nodes: needs --workloads")}
-	case !l.workloads && l.controlPlane:
-		return nil, usageError{errors.New("--control-plane: needs --workloads")}
-	case !l.workloads && len(l.programs) > 0:
-		return nil, usageError{errors.New("--program: needs --workloads")}
-	case !l.workloads && len(l.behaviors) > 0:
-		return nil, usageError{errors.New("--behavior: needs --workloads")}
-	case !l.workloads && len(l.provisioners) > 0:
-		return nil, usageError{errors.New("--provisioner: needs --workloads")}
-	case !l.workloads && config:
-		return nil, usageError{errors.New("--workloads-config: needs --workloads")}
 	case !l.workloads:
 		return nil, nil
 	case nodes && l.nodes < 1:

@@ -85,11 +85,8 @@ func (h *Host) Close() error {
 	if h.idle != nil {
 		h.idle.Stop()
 	}
-	clusters := make([]*cluster, 0, len(h.clusters))
-	for _, c := range h.clusters {
-		clusters = append(clusters, c)
-		h.ending[c.id] = c
-	}
+	clusters := slices.Collect(maps.Values(h.clusters))
+	maps.Copy(h.ending, h.clusters)
 	clear(h.clusters)
 	drivers := slices.Collect(maps.Keys(h.drivers))
 	if h.stray != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -118,12 +119,7 @@ func Parse(text string) ([]Step, error) {
 		s.Verb, text = word(text)
 		args, ok := arguments[s.Verb]
 		if !ok {
-			verbs := make([]string, 0, len(arguments))
-			for v := range arguments {
-				verbs = append(verbs, v)
-			}
-			slices.Sort(verbs)
-			return nil, fmt.Errorf("unknown step %q; the steps are %s", s.Verb, strings.Join(verbs, ", "))
+			return nil, fmt.Errorf("unknown step %q; the steps are %s", s.Verb, strings.Join(slices.Sorted(maps.Keys(arguments)), ", "))
 		}
 		for _, a := range args {
 			switch a {

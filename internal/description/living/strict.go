@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -152,12 +153,7 @@ func fieldsOf(t reflect.Type, types map[string]reflect.Type) {
 func names(t reflect.Type) []string {
 	types := map[string]reflect.Type{}
 	fieldsOf(t, types)
-	var lines []string
-	for name := range types {
-		lines = append(lines, name)
-	}
-	slices.Sort(lines)
-	return lines
+	return slices.Sorted(maps.Keys(types))
 }
 
 // BehaviorFields returns the names of the fields of behaviors, in alphabetical order.

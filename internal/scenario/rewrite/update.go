@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +187,9 @@ func (u *updater) giveUp(path string, again map[scenarioKey]bool, why string) {
 // rewrite rewrites the first failed step of a scenario. results are those of the failed cases; played is the number of
 // cases that were played.
 func (u *updater) rewrite(results []player.Result, played int) []change {
-	first := slices.MinFunc(results, func(a, b player.Result) int { return after(a.Failure.Mismatch.Step, b.Failure.Mismatch.Step) })
+	first := slices.MinFunc(results, func(a, b player.Result) int {
+		return comparePositions(a.Failure.Mismatch.Step, b.Failure.Mismatch.Step)
+	})
 	step := first.Failure.Mismatch.Step
 	tried := stepKey{first.Scenario.File, first.Scenario.Name, first.Failure.Step}
 	results = slices.DeleteFunc(slices.Clone(results), func(r player.Result) bool { return r.Failure.Mismatch.Step.Pos != step.Pos })
@@ -252,12 +255,9 @@ func rejectOthers(results []player.Result, but player.Result) []change {
 	return nil
 }
 
-// after compares two steps by their position in the file.
-func after(s syntax.Step, other syntax.Step) int {
-	if s.Pos.Line != other.Pos.Line {
-		return s.Pos.Line - other.Pos.Line
-	}
-	return s.Pos.Column - other.Pos.Column
+// comparePositions compares two steps by their position in the file.
+func comparePositions(a, b syntax.Step) int {
+	return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 }
 
 // write writes the files that have changed, and returns those that it could not write.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -184,16 +185,9 @@ func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.ended = true
-	processes := append([]*Process{n.test, n.server, n.dns, n.proxy}, n.tunnels...)
-	for _, p := range n.kubelets {
-		processes = append(processes, p)
-	}
-	var hosts []*Host
-	for h := range n.hosts {
-		hosts = append(hosts, h)
-	}
+	processes := slices.AppendSeq(append([]*Process{n.test, n.server, n.dns, n.proxy}, n.tunnels...), maps.Values(n.kubelets))
+	hosts := slices.SortedFunc(maps.Keys(n.hosts), func(a, b *Host) int { return a.stack.ips[0].Compare(b.stack.ips[0]) })
 	n.mu.Unlock()
-	slices.SortFunc(hosts, func(a, b *Host) int { return a.stack.ips[0].Compare(b.stack.ips[0]) })
 	for _, h := range hosts {
 		h.Close()
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -58,13 +59,6 @@ func (r *registration) createCSINode(ctx context.Context, owner *corev1.Node) er
 
 // ownedBy reports whether a CSINode belongs to a Node. One without an owner, which another client has created, does.
 func ownedBy(object *storagev1.CSINode, owner *corev1.Node) bool {
-	if len(object.OwnerReferences) == 0 {
-		return true
-	}
-	for _, o := range object.OwnerReferences {
-		if o.Kind == "Node" && o.UID == owner.UID {
-			return true
-		}
-	}
-	return false
+	owners := object.OwnerReferences
+	return len(owners) == 0 || slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.Kind == "Node" && o.UID == owner.UID })
 }

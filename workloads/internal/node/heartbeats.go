@@ -78,15 +78,8 @@ func (a *Agent) heartbeats(ctx context.Context) {
 // cluster had the revision: something was written since, such as an admission policy, a fault is in force, or the last
 // one has failed.
 func (a *Agent) mayFail(revision int64) bool {
-	if a.config.Revision == nil || a.config.Faulty() || a.config.Revision() != revision {
-		return true
-	}
-	for _, n := range a.nodes.Load().list {
-		if n.registration.failed() {
-			return true
-		}
-	}
-	return false
+	return a.config.Revision == nil || a.config.Faulty() || a.config.Revision() != revision ||
+		slices.ContainsFunc(a.nodes.Load().list, func(n *node) bool { return n.registration.failed() })
 }
 
 // writeBeats writes the last beat of each node whose Lease has an older one.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,7 +70,7 @@ func (p *player) check(quiet bool) {
 		case !isPaused(last.object):
 			p.checkGeneration(u)
 		}
-	} else if p.gone() {
+	} else if p.hasDeleted() {
 		p.checkCleanedUp(objects)
 	}
 	p.checkPods(objects)
@@ -131,8 +132,8 @@ func without(value any, path []string) any {
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
-// gone reports whether the custom resource was deleted.
-func (p *player) gone() bool {
+// hasDeleted reports whether the steps until now have deleted the custom resource.
+func (p *player) hasDeleted() bool {
 	return slices.ContainsFunc(p.steps[:p.step+1], func(s generate.Step) bool { return s.Verb == generate.Delete })
 }
 
@@ -262,16 +263,11 @@ func (p *player) reportsTrouble(u *unstructured.Unstructured) bool {
 	if err != nil {
 		return false
 	}
-	for _, event := range events.Items {
-		if event.Type == "Warning" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Type == corev1.EventTypeWarning })
 }
 
-// kept reports whether objects of a resource may remain when the custom resource is deleted.
-func kept(resource string) bool {
+// mayOutlive reports whether objects of a resource may remain when the custom resource is deleted.
+func mayOutlive(resource string) bool {
 	return resource == "persistentvolumeclaims" || resource == "persistentvolumes"
 }
 
@@ -298,7 +294,7 @@ func (p *player) checkCleanedUp(objects []state.Object) {
 		}
 	}
 	for _, o := range objects {
-		if rebuilt[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+		if rebuilt[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || mayOutlive(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
 		}
@@ -333,7 +329,7 @@ func (p *player) checkForeign(objects []state.Object) {
 	if p.beside != nil && !there[p.beside.name] {
 		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.beside.name})
 	}
-	if p.beside != nil && p.gone() && !p.exists {
+	if p.beside != nil && p.hasDeleted() && !p.exists {
 		p.checkNeighbor(objects)
 	}
 }

@@ -32,7 +32,7 @@ func (p problem) final() bool { return p.oracle == NoLeak || p.stuck }
 // confirm plays a trial again, and returns the first of its problems that occurs again, with the trial that
 // shows it best; nil: none does.
 func (e *operatorExploration) confirm(tr trial, fresh []problem) (shown trial, out *outcome, p *problem) {
-	if shown, out, p = e.again(tr, fresh); p == nil {
+	if shown, out, p = e.playAgain(tr, fresh); p == nil {
 		e.unconfirmed(tr, fresh[0])
 		return tr, nil, nil
 	}
@@ -88,9 +88,9 @@ func (e *operatorExploration) unconfirmed(tr trial, p problem) {
 	e.results.found.Unconfirmed = append(e.results.found.Unconfirmed, fmt.Sprintf("%s: %s; the trial was '%s'", p.oracle, p.what, tr))
 }
 
-// again plays a trial once more, with more time after each step, and returns the first of the problems that
+// playAgain plays a trial once more, with more time after each step, and returns the first of the problems that
 // occurs; nil: none does.
-func (e *operatorExploration) again(tr trial, problems []problem) (shown trial, out *outcome, p *problem) {
+func (e *operatorExploration) playAgain(tr trial, problems []problem) (shown trial, out *outcome, p *problem) {
 	// A fault strikes at a certain request, which may come later in a patient trial.
 	tr.patient = len(tr.fault) == 0 && problems[0].oracle != Converges
 	out = e.play(tr)

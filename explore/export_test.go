@@ -9,7 +9,7 @@ import (
 // FindTrials is FindOperator with as many trials at the same time. It also returns all trials in their order.
 func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []string) {
 	t.Helper()
-	e, err := newOperatorExploration(here(t), s)
+	e, err := newOperatorExploration(localTest(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []st
 // ClustersKept runs an exploration, and returns how many outcomes it has kept to compare with, and how many of them still have the cluster of their trial.
 func ClustersKept(t *testing.T, s Subject) (outcomes, kept int) {
 	t.Helper()
-	e, err := newOperatorExploration(here(t), s)
+	e, err := newOperatorExploration(localTest(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func ClustersKept(t *testing.T, s Subject) (outcomes, kept int) {
 // FindWithin is FindOperator with one trial at a time, which is stuck after a real time without a request.
 func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 	t.Helper()
-	e, err := newOperatorExploration(here(t), s)
+	e, err := newOperatorExploration(localTest(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}

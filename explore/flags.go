@@ -16,8 +16,8 @@ type flags struct {
 	wrong    error // what is wrong with them
 }
 
-// given returns the flags of this process.
-func given() flags {
+// processFlags returns the flags of this process.
+func processFlags() flags {
 	f := flags{time: value[time.Duration](timeFlag), seed: value[uint64](seedFlag), parallel: value[int](parallelFlag), junit: value[string](junitFlag), replay: value[string](replayFlag)}
 	f.setShard(value[string](shardFlag))
 	return f

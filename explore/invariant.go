@@ -12,13 +12,14 @@ import (
 type Invariant struct {
 	name, resource string
 	condition      fakecluster.Condition
-	when           when
+	quantifier     quantifier
 }
 
-type when int
+// quantifier says in which states an invariant holds.
+type quantifier int
 
 const (
-	always when = iota
+	always quantifier = iota
 	never
 	eventually
 )
@@ -60,7 +61,7 @@ func (p *player) checkInvariants(objects []state.Object) {
 
 // breaks returns how an object breaks an invariant, or "".
 func (p *player) breaks(v Invariant, o state.Object) string {
-	if v.when == eventually {
+	if v.quantifier == eventually {
 		unmet, err := v.condition.Unmet(o.Unstructured)
 		if err != nil {
 			return err.Error()
@@ -76,9 +77,9 @@ func (p *player) breaks(v Invariant, o state.Object) string {
 		switch {
 		case err != nil:
 			return err.Error()
-		case v.when == always && unmet != "":
+		case v.quantifier == always && unmet != "":
 			return unmet + ", after the " + revision.Verb + " by " + revision.Client()
-		case v.when == never && unmet == "":
+		case v.quantifier == never && unmet == "":
 			return "the condition was met after the " + revision.Verb + " by " + revision.Client()
 		}
 	}

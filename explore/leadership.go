@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,10 +62,7 @@ func (o *outcome) electsLeader() bool {
 	if len(o.times) == 0 {
 		return false
 	}
-	for _, s := range o.run.seen {
-		if s.resource == "leases.coordination.k8s.io" && (s.verb == "create" || s.verb == "update" || s.verb == "patch") && s.time.Before(o.times[0]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.run.seen, func(s *sentRequest) bool {
+		return s.resource == "leases.coordination.k8s.io" && (s.verb == "create" || s.verb == "update" || s.verb == "patch") && s.time.Before(o.times[0])
+	})
 }

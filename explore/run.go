@@ -72,7 +72,7 @@ func Replay(schedule string) Option { return func(s *settings) { s.replay = &sch
 // fault can strike fails as well: most likely its controllers do not run by [Cluster.Control].
 func Run(t *testing.T, body Body, options ...Option) {
 	t.Helper()
-	test := here(t)
+	test := localTest(t)
 	result, err := test.try(body, options...)
 	test.logResult(result, err)
 }
@@ -111,7 +111,7 @@ func (f *Failure) report() string {
 // test.
 func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
-	return here(t).try(body, options...)
+	return localTest(t).try(body, options...)
 }
 
 // try explores a test.

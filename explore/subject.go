@@ -101,7 +101,7 @@ type Subject struct {
 func Operator(t *testing.T, s Subject) {
 	t.Helper()
 	began := time.Now()
-	test := here(t)
+	test := localTest(t)
 	found, err := test.find(test.publisher(s.Replay == ""), s)
 	test.log(found, err, began)
 }
@@ -218,7 +218,7 @@ type Finding struct {
 // do.
 func FindOperator(t *testing.T, s Subject) (Found, error) {
 	t.Helper()
-	return here(t).find(nil, s)
+	return localTest(t).find(nil, s)
 }
 
 // check returns an error for a wrong subject, and sets defaults.

@@ -23,9 +23,9 @@ type test struct {
 	panic  func(text string) // ends the process of the test
 }
 
-// here returns a test of this process.
-func here(t *testing.T) test {
-	return test{TB: t, flags: given(), report: os.Getenv("FAKECLUSTER_REPORT"), stderr: os.Stderr,
+// localTest returns a test of this process.
+func localTest(t *testing.T) test {
+	return test{TB: t, flags: processFlags(), report: os.Getenv("FAKECLUSTER_REPORT"), stderr: os.Stderr,
 		bubble: func(f func(*testing.T)) { synctest.Test(t, f) }, panic: func(text string) { go panic(text) }}
 }
 

@@ -24,7 +24,7 @@ import (
 func Upgrade(t *testing.T, from, to Subject) {
 	t.Helper()
 	began := time.Now()
-	test := here(t)
+	test := localTest(t)
 	found, err := test.find(test.publisher(to.Replay == ""), from, to)
 	test.log(found, err, began)
 }
@@ -33,7 +33,7 @@ func Upgrade(t *testing.T, from, to Subject) {
 // testdata/explore. The errors are those of [FindOperator], for either version.
 func FindUpgrade(t *testing.T, from, to Subject) (Found, error) {
 	t.Helper()
-	return here(t).find(nil, from, to)
+	return localTest(t).find(nil, from, to)
 }
 
 func newUpgradeExploration(t test, from, to Subject) (*operatorExploration, error) {

@@ -293,11 +293,11 @@ rules:
 
 func TestFlagsThatAreRefused(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	made, err := authentication.NewAuthority("clients")
+	clients, err := authentication.NewAuthority("clients")
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, notPEM := put(t, t.TempDir(), "ca.crt", string(made.PEM())), put(t, t.TempDir(), "none.crt", "none")
+	authority, notPEM := put(t, t.TempDir(), "ca.crt", string(clients.PEM())), put(t, t.TempDir(), "none.crt", "none")
 	for _, c := range []struct {
 		rule    string
 		flags   []string

@@ -93,9 +93,9 @@ func (c *Cluster) Snapshot(w io.Writer) error {
 	}
 	snap, err := c.store.Snapshot()
 	if err == nil {
-		about := about{Kubernetes: kubernetesVersion()}
-		if about.AccountKey, err = c.keptKey(); err == nil {
-			err = snap.Write(w, about.String())
+		metadata := fileMetadata{Kubernetes: kubernetesVersion()}
+		if metadata.AccountKey, err = c.keptKey(); err == nil {
+			err = snap.Write(w, metadata.String())
 		}
 	}
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *Cluster) Snapshot(w io.Writer) error {
 	return nil
 }
 
-// about is the metadata of a data file or a snapshot.
-type about struct {
+// fileMetadata is the metadata of a data file or a snapshot.
+type fileMetadata struct {
 	// Kubernetes is the version of Kubernetes whose fakecluster wrote the objects, such as 1.37.
 	Kubernetes string `json:"kubernetes"`
 	// Token is the token of the cluster; a snapshot has none.
@@ -116,8 +116,8 @@ type about struct {
 }
 
 // String returns the text that a store keeps.
-func (a about) String() string {
-	text, err := json.Marshal(a)
+func (m fileMetadata) String() string {
+	text, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // strings and bytes can be encoded
 	}
@@ -127,34 +127,34 @@ func (a about) String() string {
 // kubernetesVersion returns the version of the libraries, which read the objects also if the process is of an older release.
 func kubernetesVersion() string { return release.Newest().String() }
 
-// readAbout decodes the metadata of a file or a snapshot. It rejects a newer version of Kubernetes, which may
+// readMetadata decodes the metadata of a file or a snapshot. It rejects a newer version of Kubernetes, which may
 // have stored objects in versions that this one does not have.
-func readAbout(text string) (a about, err error) {
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
+func readMetadata(text string) (m fileMetadata, err error) {
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	var major, minor uint
-	if _, err := fmt.Sscanf(a.Kubernetes, "%d.%d", &major, &minor); err != nil {
-		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
+	if _, err := fmt.Sscanf(m.Kubernetes, "%d.%d", &major, &minor); err != nil {
+		return m, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	if version.MajorMinor(major, minor).GreaterThan(release.Newest()) {
-		return a, fmt.Errorf("a fakecluster of Kubernetes %s wrote it, and this one is of %s: use a fakecluster of %[1]s or newer", a.Kubernetes, kubernetesVersion())
+		return m, fmt.Errorf("a fakecluster of Kubernetes %s wrote it, and this one is of %s: use a fakecluster of %[1]s or newer", m.Kubernetes, kubernetesVersion())
 	}
-	return a, nil
+	return m, nil
 }
 
 // openStore opens the store of the cluster, and finds its credentials.
 func (c *Cluster) openStore() error {
 	s := &c.settings
 	var from *store.Snapshot
-	var kept about
+	var kept fileMetadata
 	if s.given["WithSnapshot"] > 0 {
 		if s.snapshot == nil {
 			return errors.New("WithSnapshot: the reader is nil")
 		}
 		var err error
 		if from, err = store.ReadSnapshot(s.snapshot); err == nil {
-			kept, err = readAbout(from.Meta())
+			kept, err = readMetadata(from.Meta())
 		}
 		if err != nil {
 			return fmt.Errorf("WithSnapshot: %w", err)
@@ -184,7 +184,7 @@ func (c *Cluster) openStore() error {
 }
 
 // adopt sets the token and the key of a snapshot or a data file, and makes a token if there is none.
-func (c *Cluster) adopt(kept about) (err error) {
+func (c *Cluster) adopt(kept fileMetadata) (err error) {
 	if c.token = kept.Token; c.token == "" {
 		if c.token, err = newToken(); err != nil {
 			return err
@@ -210,7 +210,7 @@ func newToken() (string, error) {
 }
 
 // open opens the file, and writes the credentials of the cluster into it.
-func (f *dataFile) open(history store.Options, from *store.Snapshot, kept about) (*store.Store, about, error) {
+func (f *dataFile) open(history store.Options, from *store.Snapshot, kept fileMetadata) (*store.Store, fileMetadata, error) {
 	o := store.FileOptions{From: from, Report: func(err error) { klog.Error(err) }}
 	switch f.fsync {
 	case "", FsyncAlways:
@@ -223,19 +223,19 @@ func (f *dataFile) open(history store.Options, from *store.Snapshot, kept about)
 	if err != nil {
 		return nil, kept, err
 	}
-	kept, err = f.about(s)
+	kept, err = f.completeMetadata(s)
 	if err != nil {
 		return nil, kept, errors.Join(fmt.Errorf("data file %s: %w", f.path, err), s.Close())
 	}
 	return s, kept, nil
 }
 
-// about returns the metadata of the file, after it has added what was missing: the version, the token and the
+// completeMetadata returns the metadata of the file, after it has added what was missing: the version, the token and the
 // key.
-func (f *dataFile) about(s *store.Store) (described about, err error) {
+func (f *dataFile) completeMetadata(s *store.Store) (described fileMetadata, err error) {
 	kept := s.Meta()
 	if kept != "" || s.Revision() > store.FirstRevision {
-		if described, err = readAbout(kept); err != nil {
+		if described, err = readMetadata(kept); err != nil {
 			return described, err
 		}
 	}

@@ -123,7 +123,7 @@ func (l kubeletListener) Accept() (net.Conn, error) {
 // certificates returns the TLS configuration of a kubelet. Its certificate, of an authority of its own, is
 // made with the first connection.
 func certificates(node string) *tls.Config {
-	made := sync.OnceValues(func() (*tls.Certificate, error) {
+	certificate := sync.OnceValues(func() (*tls.Certificate, error) {
 		authority, err := authentication.NewAuthority(node + "-ca")
 		if err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func certificates(node string) *tls.Config {
 		certificate, err := authority.ServerCertificate(node)
 		return &certificate, err
 	})
-	return &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return made() }}
+	return &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() }}
 }
 
 // reviewer returns the client with which a kubelet creates TokenReviews and SubjectAccessReviews.

@@ -132,7 +132,7 @@ func (f *serveFlags) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		}
 		options = append(options, fakecluster.WithPort(f.port))
 	}
-	kept, err := f.kept(cmd)
+	kept, err := f.storageOptions(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +188,8 @@ func (f *serveFlags) checkAPIServer() error {
 	return nil
 }
 
-// kept returns the options for the initial content of the cluster and for its file.
-func (f *serveFlags) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
+// storageOptions returns the options for the initial content of the cluster and for its file.
+func (f *serveFlags) storageOptions(cmd *cobra.Command) (options []fakecluster.Option, err error) {
 	switch fsync := fakecluster.Fsync(f.fsync); {
 	case fsync != "" && fsync != fakecluster.FsyncAlways && fsync != fakecluster.FsyncEverySecond:
 		return nil, usageError{fmt.Errorf("--fsync: there is no mode %q; write %s or %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}

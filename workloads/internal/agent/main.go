@@ -59,7 +59,7 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 		return err
 	}
 	admin.QPS = -1
-	client, err := kubernetes.NewForConfig(as(admin, "volume-provisioner"))
+	client, err := kubernetes.NewForConfig(withUserAgent(admin, "volume-provisioner"))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	agent, err := node.Start(ctx, node.Config{
 		Nodes: nodes, Programs: programs, Informers: shared,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
-			c := as(admin, "kubelet")
+			c := withUserAgent(admin, "kubelet")
 			c.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 			return kubernetes.NewForConfig(c)
 		},
@@ -127,8 +127,8 @@ func read(file string) ([]*corev1.Node, []living.Behavior, error) {
 	return node.Nodes(c.Nodes.Count), c.Behaviors, nil
 }
 
-// as returns a copy of a configuration, with the user agent of a program.
-func as(config *rest.Config, program string) *rest.Config {
+// withUserAgent returns a copy of a configuration, with the user agent of a program.
+func withUserAgent(config *rest.Config, program string) *rest.Config {
 	c := rest.CopyConfig(config)
 	c.UserAgent = program + "/fakecluster"
 	return c

@@ -74,11 +74,11 @@ func isAvailable(service *unstructured.Unstructured) bool {
 }
 
 func clients(admin *rest.Config) (kubernetes.Interface, dynamic.Interface, error) {
-	client, err := kubernetes.NewForConfig(as(admin, "metrics-server"))
+	client, err := kubernetes.NewForConfig(withUserAgent(admin, "metrics-server"))
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := dynamic.NewForConfig(as(admin, "metrics-server"))
+	objects, err := dynamic.NewForConfig(withUserAgent(admin, "metrics-server"))
 	return client, objects, err
 }
 

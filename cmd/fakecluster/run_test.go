@@ -143,9 +143,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: serve: --controllers: none excludes other names; write none alone, or only the others\n"},
 		{"a controller that runs with workloads", []string{"serve", "--controllers", "endpoints-controller"}, 2,
 			"", "fakecluster: serve: --controllers: \"endpoints-controller\" is not a controller that acts within a write: " +
-				"namespace-controller, garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, " +
-				"resourcequota-controller, serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller are; " +
-				"another one of kube-controller-manager runs with --workloads\n"},
+				strings.ReplaceAll(controllerNames(), "\n", " ") + " are; another one of kube-controller-manager runs with --workloads\n"},
 		{"objects that are not there", []string{"serve", "--objects", "none"}, 1,
 			"", "fakecluster: serve: --objects: open none: no such file or directory\n"},
 		{"a plugin that there is not", []string{"serve", "--disable-admission-plugins", "Mind"}, 1,

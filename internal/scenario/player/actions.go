@@ -55,8 +55,8 @@ var actions = map[string]action{
 // actionOf returns the action of a step.
 func actionOf(s syntax.Step) action { return actions[s.Verb.Name] }
 
-// done returns the answer of a step that sends no request.
-func done() Answer { return Answer{Code: http.StatusOK, Warnings: []any{}} }
+// emptyAnswer returns the answer of a step that sends no request.
+func emptyAnswer() Answer { return Answer{Code: http.StatusOK, Warnings: []any{}} }
 
 func create(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	t := manifestTarget(r)
@@ -131,7 +131,7 @@ func calls(_ context.Context, c *Client, r syntax.Request) (target, Answer, erro
 func setWebhook(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	w := c.webhooks.webhookOf(r.Argument)
 	w.setReply(r.Argument["reply"].(syntax.WebhookReply))
-	return target{path: w.Name}, done(), nil
+	return target{path: w.Name}, emptyAnswer(), nil
 }
 
 // withDefault returns fields with a value for name, if they do not have one.

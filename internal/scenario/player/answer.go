@@ -24,11 +24,7 @@ type Answer struct {
 // IsError reports whether the server rejected the request.
 func (a Answer) IsError() bool { return a.Code >= 400 }
 
-func (a Answer) metadata() map[string]any {
-	object, _ := a.Body.(map[string]any)
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata
-}
+func (a Answer) metadata() map[string]any { return MetadataOf(a.Body) }
 
 // ErrorFields returns the fields that an expectation "error:" is compared with: those of the Status, or code and body if
 // the body is not a Status.

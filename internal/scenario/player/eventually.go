@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -151,9 +152,7 @@ func (c *Client) follow(ctx context.Context, s syntax.Step, answers map[string]A
 		return nil
 	}
 	query := url.Values{"watch": {"true"}, "resourceVersion": {from}, "timeoutSeconds": {fmt.Sprint(int(limit.Seconds()) + watchSeconds)}}
-	for name, values := range selectors {
-		query[name] = values
-	}
+	maps.Copy(query, selectors)
 	response, err := c.open(ctx, Call{Method: http.MethodGet, Path: path, query: query})
 	if err != nil {
 		return causeOr(ctx, retriableError{err})
@@ -286,12 +285,8 @@ func changes(path string, before, after any) []string {
 	a, still := after.(map[string]any)
 	if mapped && still {
 		names := map[string]any{}
-		for name := range b {
-			names[name] = nil
-		}
-		for name := range a {
-			names[name] = nil
-		}
+		maps.Copy(names, b)
+		maps.Copy(names, a)
 		if path == "" { // which the items of a list of built-in objects lack
 			delete(names, "apiVersion")
 			delete(names, "kind")

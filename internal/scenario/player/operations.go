@@ -96,7 +96,7 @@ type presentError struct{ what string }
 func (e presentError) Error() string { return e.what }
 
 func checkAbsent(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
-	gone := done()
+	gone := emptyAnswer()
 	if _, one := r.Argument["name"]; one {
 		t, a, err := c.toObject(ctx, r, http.MethodGet, nil)
 		switch {
@@ -197,7 +197,7 @@ func write(_ context.Context, c *Client, r syntax.Request) (target, Answer, erro
 		line = inOneLine(plain(r.Argument["value"]))
 	}
 	c.log = append(c.log, printable.Text(line))
-	return target{}, done(), nil
+	return target{}, emptyAnswer(), nil
 }
 
 // inOneLine returns a value as JSON, shortened if it is long.

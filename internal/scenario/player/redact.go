@@ -75,10 +75,7 @@ func (a Answer) redactedBody() any { return a.redaction.ReplaceAnswer(a.Body, re
 
 // redactedError returns the fields of an error in the same way. Texts that may quote a hidden value are hidden.
 func (a Answer) redactedError() map[string]any {
-	shown := map[string]any{}
-	for name, value := range a.ErrorFields() {
-		shown[name] = value
-	}
+	shown := maps.Clone(a.ErrorFields())
 	for _, name := range []string{"message", "reason", "body"} {
 		if text, ok := shown[name].(string); ok {
 			shown[name] = a.textOrRedacted(text)

@@ -53,7 +53,7 @@ func advance(ctx context.Context, _ *Client, r syntax.Request) (target, Answer, 
 			return target{}, Answer{}, fmt.Errorf("advance takes a positive duration such as 1h30m, not %s", inOneLine(r.Argument["duration"]))
 		}
 	}
-	return target{}, done(), pass(ctx, d)
+	return target{}, emptyAnswer(), pass(ctx, d)
 }
 
 // pass lets time pass, until ctx ends.
@@ -85,7 +85,7 @@ func settle(ctx context.Context, c *Client, r syntax.Request) (target, Answer, e
 		case err != nil:
 			return target{}, Answer{}, err
 		case before == after:
-			return target{}, done(), nil
+			return target{}, emptyAnswer(), nil
 		case time.Since(began) >= within:
 			return target{}, Answer{}, fmt.Errorf("there are still writes after %s, without a pause of %s%s", within, quiet, c.controller.lastWrites())
 		}

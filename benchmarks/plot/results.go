@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,10 +63,10 @@ func parse(from io.Reader) (*results, error) {
 		case name[0] == "BenchmarkLife" && len(name) == 4:
 			c := lifeCase{name[1], name[2], name[3]}
 			r.life[c] = f
-			r.kinds, r.operations = with(r.kinds, c.kind), with(r.operations, c.operation)
+			r.kinds, r.operations = appendNew(r.kinds, c.kind), appendNew(r.operations, c.operation)
 		case name[0] == "BenchmarkReconcile" && len(name) == 2:
 			r.reconcile[name[1]] = f
-			r.peers = with(r.peers, name[1])
+			r.peers = appendNew(r.peers, name[1])
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -89,7 +88,8 @@ func parse(from io.Reader) (*results, error) {
 	return r, nil
 }
 
-func with(texts []string, one string) []string {
+// appendNew appends a text that a list lacks.
+func appendNew(texts []string, one string) []string {
 	if slices.Contains(texts, one) {
 		return texts
 	}
@@ -99,16 +99,11 @@ func with(texts []string, one string) []string {
 // sortOperations puts the operations in the order of the budget, with those that it
 // does not have at the end.
 func (r *results) sortOperations() {
-	place := maps.Collect(func(yield func(string, int) bool) {
-		for i, row := range budget {
-			if !yield(row.operation, i) {
-				return
-			}
-		}
-	})
 	rank := func(operation string) int {
-		if i, ok := place[operation]; ok {
-			return i
+		for i, row := range budget {
+			if row.operation == operation {
+				return i
+			}
 		}
 		return len(budget)
 	}

@@ -277,12 +277,19 @@ func (b *bubble) exchange(frame []byte, own *exchange) error {
 		err = b.take(&messages, own)
 	}
 	if err != nil {
-		b.err = fmt.Errorf("the host of the cluster has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+		if b.err = err; !errors.As(err, new(endedError)) {
+			b.err = fmt.Errorf("the host of the cluster has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+		}
 		b.fail()
 		return b.err
 	}
 	return nil
 }
+
+// endedError says why the host has ended the bubble.
+type endedError string
+
+func (e endedError) Error() string { return string(e) }
 
 // take processes one message of the host. The caller has the lock.
 func (b *bubble) take(messages *reader, own *exchange) error {
@@ -305,6 +312,12 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 	case trialEnded:
 		b.trial.end()
 		return nil
+	case bubbleEnded:
+		text, err := messages.text()
+		if err == nil {
+			err = endedError(text)
+		}
+		return err
 	}
 	x := b.exchanges[id]
 	if x == nil {

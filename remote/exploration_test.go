@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,23 @@ func TestATrialWhoseBubbleBreaksHasFailed(t *testing.T) {
 	e.play(1)
 	report := <-reports
 	if failed, _ := report["failed"].(string); report["ended"] != true || !strings.Contains(failed, "the host of the cluster has ended, or does not answer") {
+		t.Errorf("%v", report)
+	}
+}
+
+// Why the host has ended a bubble by itself is the error, without further words.
+func TestABubbleThatTheHostEnds(t *testing.T) {
+	e, reports := brokenHost(t, func(conn net.Conn) {
+		if _, err := readFrame(bufio.NewReader(conn)); err != nil {
+			t.Error(err)
+		}
+		frame := appendText(appendKind(make([]byte, frameHead), bubbleEnded, 0), "a deadlock")
+		sealFrame(frame, time.Now())
+		_, _ = conn.Write(frame)
+	})
+	e.playing.Add(1)
+	e.play(1)
+	if report := <-reports; report["ended"] != true || report["failed"] != "a deadlock" {
 		t.Errorf("%v", report)
 	}
 }

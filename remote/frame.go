@@ -26,6 +26,7 @@ const (
 	cancelCall     = 11
 	timeExpected   = 12
 	trialEnded     = 13
+	bubbleEnded    = 14
 )
 
 // The outcomes of a call of a handler.

@@ -138,8 +138,18 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	}
 	if d.err = h.options.Bubble(d.run); d.err != nil {
 		log.Printf("fakecluster: a bubble: %v", d.err)
+		d.tellEnd()
 	}
 	return nil
+}
+
+// tellEnd tells a client that is still there why the bubble has ended by itself.
+func (d *driver) tellEnd() {
+	d.mu.Lock()
+	d.out = appendText(appendKind(d.out[:frameHead], bubbleEnded, 0), "the host has ended the clusters of this synctest bubble, which is a mistake of fakecluster: report it with the log of the host: "+d.err.Error())
+	d.mu.Unlock()
+	_ = d.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = d.reply() // the client may have gone
 }
 
 // answerRaw writes an answer to a hijacked connection, and reports whether that succeeded.

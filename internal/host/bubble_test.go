@@ -3,6 +3,7 @@ package host_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -252,5 +253,29 @@ func TestABubbleWhileWorkloadsStart(t *testing.T) {
 		for do[host.Info](c, "GET /v1/info", "", "").Bubbles > 0 {
 			runtime.Gosched()
 		}
+	}
+}
+
+// Why a bubble has ended by itself, such as a deadlock, is told to its client in a last frame.
+func TestABubbleThatEndsByItself(t *testing.T) {
+	inBubble := bubbles(t)
+	h := host.New(host.Options{Bubble: func(run func()) error {
+		_ = inBubble(run)
+		return errors.New("it ended: deadlock") // as the program fakecluster does
+	}})
+	t.Cleanup(func() { _ = h.Close() })
+	b := openBubble(t, openSession(t, h), `{"session": "SESSION"}`)
+	if _, err := b.conn.Write(host.Nonsense(b.now)); err != nil { // with which the host ends the bubble
+		t.Fatal(err)
+	}
+	if _, err := host.ReadAnswers(b.reader, b.answers); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the host has ended the clusters of this synctest bubble, which is a mistake of fakecluster: report it with the log of the host: it ended: deadlock"
+	if a := b.answers[0]; a.Err != want {
+		t.Errorf("%+v", a)
+	}
+	if _, err := b.reader.ReadByte(); err != io.EOF {
+		t.Errorf("after the last frame: %v", err)
 	}
 }

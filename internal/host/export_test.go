@@ -51,6 +51,13 @@ func CancelFrame(now time.Time, exchange uint64) []byte {
 	return f
 }
 
+// Nonsense returns a frame of a client with a message that there is not.
+func Nonsense(now time.Time) []byte {
+	f := appendKind(make([]byte, frameHead), 99, 1)
+	sealFrame(f, now)
+	return f
+}
+
 // Answered is what a frame of the host says about an exchange.
 type Answered struct {
 	Status int
@@ -86,7 +93,7 @@ func ReadAnswers(r *bufio.Reader, answers map[uint64]Answered) (now time.Time, e
 		case trialEnded:
 		case callFunction:
 			messages = nil // the rest is about the call
-		case answerEnd, mistakeFound:
+		case answerEnd, mistakeFound, bubbleEnded:
 			text, err = messages.text()
 			a.Ended, a.Err = true, string(text)
 		default:

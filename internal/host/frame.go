@@ -38,6 +38,7 @@ const (
 	cancelCall   = 11 // nobody waits for the answer any more
 	timeExpected = 12 // time (number, nanoseconds since 1970), 1 if nothing happens before (number): a frame has to come then; the exchange is 0
 	trialEnded   = 13 // the trial has ended, and with it the bubble; the exchange is 0
+	bubbleEnded  = 14 // why the bubble of the host has ended by itself (text): the last message; the exchange is 0
 
 	// header = number of fields, then the name and the value of each (texts)
 )

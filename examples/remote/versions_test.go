@@ -19,40 +19,63 @@ func TestVersionsOfControllerRuntime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each version is compiled")
 	}
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			testWith(t, version, "managertest/managertest.go", "managertest/testdata/versions/operator_test.go")
+		})
+	}
+}
+
+// The operator of examples/website is explored with controller-runtime 0.20: it has no findings, and a planted mistake is one.
+func TestExploreWithAnOlderControllerRuntime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the version is compiled")
+	}
+	folder, err := filepath.Abs("../website")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("WEBSITE", folder)
+	files := []string{"testdata/website/older.go", "testdata/website/explore_test.go"}
+	for _, name := range []string{"children.go", "reconciler.go", "registry.go", "status.go", "types.go", "zz_generated.deepcopy.go"} {
+		files = append(files, filepath.Join(folder, name))
+	}
+	testWith(t, "0.20.4", files...)
+}
+
+// testWith runs the tests of files in a module with a version of controller-runtime.
+func testWith(t *testing.T, version string, files ...string) {
+	t.Helper()
 	remote, err := filepath.Abs("../../remote")
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder := t.TempDir()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, filepath.Base(file)), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	module := fmt.Sprintf("module example.com/test\n\ngo 1.25.0\n\nreplace github.com/fakecluster/fakecluster/remote => %s\n\nrequire sigs.k8s.io/controller-runtime v%s\n", remote, version)
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cache := buildCache(t)
-	for _, version := range versions {
-		t.Run(version, func(t *testing.T) {
-			folder := t.TempDir()
-			for name, file := range map[string]string{"managertest.go": "managertest/managertest.go", "operator_test.go": "managertest/testdata/versions/operator_test.go"} {
-				text, err := os.ReadFile(file)
-				if err == nil {
-					err = os.WriteFile(filepath.Join(folder, name), text, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			module := fmt.Sprintf("module example.com/managertest\n\ngo 1.25.0\n\nreplace github.com/fakecluster/fakecluster/remote => %s\n\nrequire sigs.k8s.io/controller-runtime v%s\n", remote, version)
-			if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for _, args := range [][]string{{"mod", "tidy"}, {"list", "-m", "sigs.k8s.io/controller-runtime"}, {"test", "-vet=off", "-v", "."}} {
-				command := exec.Command("go", args...)
-				command.Dir = folder
-				command.Env = append(os.Environ(), "GOCACHE="+cache, "GOFLAGS=-mod=mod")
-				text, err := command.CombinedOutput()
-				if err != nil {
-					t.Fatalf("go %v: %v\n%s", args, err, text)
-				}
-				if want := "sigs.k8s.io/controller-runtime v" + version + "\n"; args[0] == "list" && string(text) != want {
-					t.Fatalf("the module has %s, want %s", text, want)
-				}
-			}
-		})
+	for _, args := range [][]string{{"mod", "tidy"}, {"list", "-m", "sigs.k8s.io/controller-runtime"}, {"test", "-vet=off", "-v", "."}} {
+		command := exec.Command("go", args...)
+		command.Dir = folder
+		command.Env = append(os.Environ(), "GOCACHE="+cache, "GOFLAGS=-mod=mod")
+		text, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %v: %v\n%s", args, err, text)
+		}
+		if want := "sigs.k8s.io/controller-runtime v" + version + "\n"; args[0] == "list" && string(text) != want {
+			t.Fatalf("the module has %s, want %s", text, want)
+		}
 	}
 }
 

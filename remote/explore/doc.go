@@ -29,6 +29,6 @@
 //
 // # What is missing
 //
-// An operator that needs a socket, or a clock outside of the cluster, cannot be explored in real time here. A condition of an [Invariant] is an expression, and no Go
+// An operator that needs a socket, or a clock outside of the cluster, cannot be explored in real time here: docs/explore-operator.md says what to do instead. A condition of an [Invariant] is an expression, and no Go
 // function. controller-runtime recovers from a panic of a Reconciler: [remote.NotePanic] makes it a finding.
 package explore

@@ -17,10 +17,12 @@ import (
 // Subject is an operator that [Operator] explores. Relative paths begin at the folder of the test.
 type Subject struct {
 	// Install are manifest files and folders with the objects that exist before the operator
-	// starts: definitions, roles, service accounts. A namespace that they refer to but do not contain is created.
+	// starts: definitions, roles, service accounts. They are read as by remote.Manifests.
+	// A namespace that the manifests refer to but do not contain is created.
 	Install []string
-	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch", if they are not those of its definitions.
-	// Seeds must have an object of each. Default: the resources of all definitions.
+	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch".
+	// Set it if they are not the resources of its definitions. Seeds must contain an object of each. Default:
+	// the resources of all definitions.
 	Resources []string
 	// Run runs the operator until ctx ends, with clients of c, which is the cluster as the operator sees it:
 	//
@@ -62,7 +64,7 @@ type Subject struct {
 	MaxFindings int
 	// Seed is the seed of random sequences, names and uids. The flag -explore.seed replaces it. Default: 1.
 	Seed uint64
-	// With and Without switch oracles on and off. Default: those of [Oracles] that are not marked as off.
+	// With and Without switch oracles on and off. Default: the [Oracles] whose Off is false are on.
 	With, Without []Oracle
 	// Ignore are fields that the oracles do not compare, such as counters. Each is a resource and a
 	// JSON pointer, with * for each list index: "websites.example.com /status/restarts". Fields
@@ -70,7 +72,7 @@ type Subject struct {
 	Ignore []string
 	// Invariants are conditions on objects that have to hold in every trial.
 	Invariants []Invariant
-	// Replay is one trial, as a report shows it, that is run alone. The flag -explore.replay replaces it.
+	// Replay is a trial, as a report shows it, to run alone. The flag -explore.replay replaces it.
 	Replay string
 }
 
@@ -100,9 +102,9 @@ func Eventually(name, resource string, condition remote.Condition) Invariant {
 
 // Found is what an exploration of an operator has found.
 type Found struct {
-	// Trials is the number of trials. It includes trials that begin in the state that another trial
-	// reaches in several steps. Rejected is the number of further trials that were not possible,
-	// because the API server rejects their writes.
+	// Trials is the number of trials. It includes trials that reach directly the state that another trial
+	// reaches in several steps. Rejected is the number of further trials that were not possible, because the
+	// API server rejects their writes.
 	Trials, Rejected int
 	// Findings are the findings, each once.
 	Findings []Finding
@@ -111,7 +113,8 @@ type Found struct {
 	// the operator run.
 	Unconfirmed []string
 	// Similar are differences that resemble three findings and so were not examined further, each
-	// with the oracle and the trial. If MaxFindings is less than three, there are none.
+	// with the oracle and the trial. For example, an operator that never updates its Pods differs
+	// at each field of the Pod template. If MaxFindings is less than three, there are none.
 	Similar []string
 	// Shard is the flag -explore.shard; empty: all trials ran.
 	Shard string
@@ -126,7 +129,7 @@ type Finding struct {
 	Oracle Oracle
 	// Trial is the value of Subject.Replay that repeats the trial.
 	Trial string
-	// What is the finding in one sentence. Report is the whole text for the log of a test.
+	// What describes the finding in one sentence. Report is the whole text for the log of a test.
 	What, Report string
 }
 

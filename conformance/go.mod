@@ -4,10 +4,13 @@ go 1.26.0
 
 replace github.com/fakecluster/fakecluster => ..
 
+replace github.com/fakecluster/fakecluster/remote => ../remote
+
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/coreos/go-oidc v2.5.0+incompatible
 	github.com/fakecluster/fakecluster v0.0.0-00010101000000-000000000000
+	github.com/fakecluster/fakecluster/remote v0.0.0-00010101000000-000000000000
 	github.com/go-logr/logr v1.4.3
 	github.com/google/cadvisor/lib v0.60.5
 	github.com/google/go-cmp v0.7.0

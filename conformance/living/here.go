@@ -34,15 +34,7 @@ func playInBubble(t *testing.T, h history.History) (text string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if wrong := w.Close(); wrong != nil {
-			for line := range strings.Lines(wrong.Error()) {
-				if !strings.Contains(line, "has applied to no container") { // Pods that a history stops before they run
-					err = errors.Join(err, errors.New(line))
-				}
-			}
-		}
-	}()
+	defer func() { err = errors.Join(err, mistakes(w.Close())) }()
 	return play.Play(t.Context(), c.RESTConfig(), "history-0000", h, func(ctx context.Context, node string, how history.Fault) error {
 		n, err := w.Node(node)
 		if err != nil {
@@ -50,6 +42,19 @@ func playInBubble(t *testing.T, h history.History) (text string, err error) {
 		}
 		return breakNode(ctx, n, how)
 	})
+}
+
+// mistakes returns the errors of workloads, except for behaviors of Pods that a history stops before they run.
+func mistakes(wrong error) (err error) {
+	if wrong == nil {
+		return nil
+	}
+	for line := range strings.Lines(wrong.Error()) {
+		if !strings.Contains(line, "has applied to no container") {
+			err = errors.Join(err, errors.New(line))
+		}
+	}
+	return err
 }
 
 // breakNode does it to a Node of a fakecluster.

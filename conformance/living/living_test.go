@@ -18,6 +18,11 @@ const attempts = 5
 // has left when living.txt was written. With -short it plays every fourth one.
 func TestRecordedHistories(t *testing.T) {
 	t.Chdir("..")
+	playRecorded(t, 4, playInBubble)
+}
+
+// playRecorded plays histories by a function, which is called in a bubble. With -short it plays one of some.
+func playRecorded(t *testing.T, some int, play func(t *testing.T, h history.History) (string, error)) {
 	listed, err := verdict.ReadList(list.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +33,7 @@ func TestRecordedHistories(t *testing.T) {
 	}
 	t.Run("histories", func(t *testing.T) {
 		for i, h := range history.Fixed() {
-			if testing.Short() && i%4 != 0 {
+			if testing.Short() && i%some != 0 {
 				continue
 			}
 			t.Run(h.Name, func(t *testing.T) {
@@ -39,7 +44,7 @@ func TestRecordedHistories(t *testing.T) {
 				diff := "it has not been played"
 				for i := 0; i < attempts && diff != ""; i++ {
 					synctest.Test(t, func(t *testing.T) {
-						ours, err := playInBubble(t, h)
+						ours, err := play(t, h)
 						if err != nil {
 							t.Fatal(err)
 						}

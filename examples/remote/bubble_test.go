@@ -101,8 +101,11 @@ func operate(t *testing.T, cfg *rest.Config, registry website.Registry) {
 	}
 }
 
-// How many random histories are compared.
-var histories = flag.Int("histories", 10, "how many random histories run in process and through remote")
+// How many random histories are compared, and which.
+var (
+	histories    = flag.Int("histories", 10, "how many random histories run in process and through remote")
+	firstHistory = flag.Int("first-history", 0, "the seed of the first history")
+)
 
 // A history of writes, waits and deletions has the same objects and Events in process and through remote, at the same times up to a second.
 //
@@ -110,7 +113,8 @@ var histories = flag.Int("histories", 10, "how many random histories run in proc
 func TestHistoriesAreThoseInProcess(t *testing.T) {
 	inProcess := fakecluster.Start(t, fakecluster.InProcess())
 	outside := remote.Start(t)
-	for seed := range *histories {
+	for i := range *histories {
+		seed := *firstHistory + i
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			var got []entry

@@ -96,7 +96,7 @@ func child(ctx context.Context, name string, o order) ([]*trace.Trace, error) {
 	}
 	traces := make([]*trace.Trace, 0, len(records))
 	for _, r := range records {
-		traces = append(traces, trace.Of(r))
+		traces = append(traces, trace.New(r))
 	}
 	return traces, nil
 }

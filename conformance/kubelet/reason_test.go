@@ -65,7 +65,7 @@ func (s seen) trace() *trace.Trace {
 	if s.hook != "" {
 		add("Warning", "FailedPostStartHook", "spec.containers{"+s.hook+"}", "hook", 1)
 	}
-	return trace.Of(r)
+	return trace.New(r)
 }
 
 // nameOf returns the name of a reason, and nothing if there is none.
@@ -134,9 +134,9 @@ func restarted(s, sAgain, c, cAgain int, probe string) *trace.Trace {
 	}}
 	pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = status("s", s, sAgain), status("c", c, cAgain)
 	if probe == "" {
-		return trace.Of(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}})
+		return trace.New(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}})
 	}
-	return trace.Of(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}, Events: []world.Event{{Event: &corev1.Event{
+	return trace.New(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}, Events: []world.Event{{Event: &corev1.Event{
 		Type: "Normal", Reason: "Killing", Message: "Init container s failed " + probe + " probe", Count: 1, InvolvedObject: corev1.ObjectReference{FieldPath: "spec.initContainers{s}"},
 	}}}})
 }
@@ -205,7 +205,7 @@ func short(began, ended int, shown bool, hook int) *trace.Trace {
 		versions = append(versions, version(began, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: timeOf(began)}}, waits))
 	}
 	versions = append(versions, version(max(ended, hook), over(began, ended), over(hook-5, hook)))
-	return trace.Of(world.Record{Versions: versions, Events: []world.Event{{Event: &corev1.Event{
+	return trace.New(world.Record{Versions: versions, Events: []world.Event{{Event: &corev1.Event{
 		Type: "Warning", Reason: "FailedPostStartHook", Message: "PostStartHook failed", Count: 1, InvolvedObject: corev1.ObjectReference{FieldPath: "spec.containers{h}"},
 	}}}})
 }

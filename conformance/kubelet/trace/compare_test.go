@@ -49,7 +49,7 @@ func traceOf(ready corev1.ConditionStatus, events map[string]int32, states ...sh
 	for reason, count := range events {
 		r.Events = append(r.Events, world.Event{Event: &corev1.Event{Type: "Normal", Reason: reason, Message: "m", Count: count}})
 	}
-	return Of(r)
+	return New(r)
 }
 
 func TestCompare(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAStartThatEndsWithItsPodMayRunLonger(t *testing.T) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ContainerID: "1", StartedAt: timeOf(began), FinishedAt: timeOf(ended),
 		}}}}
-		return Of(world.Record{Versions: []world.Version{{At: 40 * time.Second, Pod: pod}}})
+		return New(world.Record{Versions: []world.Version{{At: 40 * time.Second, Pod: pod}}})
 	}
 	if got := Compare(trace(12, 32), trace(17, 31)); got != nil {
 		t.Errorf("a start that the deadline ends: %q", got)

@@ -17,7 +17,7 @@ func dying(ended time.Duration, code int32) *Trace {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: state}}
 		return world.Version{At: moment, Pod: pod}
 	}
-	return Of(world.Record{Versions: []world.Version{
+	return New(world.Record{Versions: []world.Version{
 		version(0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}),
 		version(2*time.Second, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}),
 		version(ended, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}),
@@ -55,7 +55,7 @@ func TestADeletionThatWaitsForALaterStart(t *testing.T) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ContainerID: "1", StartedAt: timeOf(began), FinishedAt: timeOf(ended),
 		}}}}
-		return Of(world.Record{Versions: []world.Version{{At: 54 * time.Second, Pod: pod}, {At: time.Duration(gone) * time.Second, Pod: pod, Gone: true}}})
+		return New(world.Record{Versions: []world.Version{{At: 54 * time.Second, Pod: pod}, {At: time.Duration(gone) * time.Second, Pod: pod, Gone: true}}})
 	}
 	agent := deleted(50, 58, 58)
 	for _, test := range []struct {

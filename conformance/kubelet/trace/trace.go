@@ -65,8 +65,8 @@ type start struct {
 	shown        time.Duration // when a status showed first that it is over
 }
 
-// Of returns the trace of a record.
-func Of(r world.Record) *Trace {
+// New returns the trace of a record.
+func New(r world.Record) *Trace {
 	t := &Trace{
 		tracks: map[string][]point{}, conditions: map[string][]string{}, waiting: map[string]map[string]time.Duration{},
 		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{}, periods: map[string]time.Duration{},

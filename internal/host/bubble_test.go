@@ -229,33 +229,6 @@ func TestBubblesEndWithTheirConnection(t *testing.T) {
 	}
 }
 
-// Workloads start in the time of the bubble. Meanwhile other requests are answered, and the bubble can end.
-func TestABubbleWhileWorkloadsStart(t *testing.T) {
-	c := newClient(t)
-	for _, ends := range []bool{false, true} {
-		b := openBubble(t, c, `{"session": "SESSION"}`)
-		path := "/v1/clusters/" + b.start("").Cluster + "/workloads"
-		first := b.begin("", "POST", path, "", `{"workloads": {"nodes": 1}}`)
-		if b.answers[first].Ended {
-			t.Fatal("workloads start in no time")
-		}
-		second := b.begin("", "POST", path, "", `{"workloads": {"nodes": 1}}`)
-		if a := b.answers[second]; a.Status != http.StatusConflict || !strings.Contains(a.Body, "workloads already run in the cluster") {
-			t.Errorf("a second start: %+v", a)
-		}
-		if !ends {
-			b.pass(time.Minute)
-			if a := b.answers[first]; a.Status != http.StatusNoContent {
-				t.Errorf("the start: %+v", a)
-			}
-		}
-		b.conn.Close()
-		for do[host.Info](c, "GET /v1/info", "", "").Bubbles > 0 {
-			runtime.Gosched()
-		}
-	}
-}
-
 // Why a bubble has ended by itself, such as a deadlock, is told to its client in a last frame.
 func TestABubbleThatEndsByItself(t *testing.T) {
 	inBubble := bubbles(t)

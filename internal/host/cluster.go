@@ -41,14 +41,13 @@ type cluster struct {
 	hold      faults.Hold          // nil: none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
 	starting  chan struct{}        // closed when the workloads have started; nil: none start
-	closing   bool                 // no workloads start any more
 	running   map[string]*running  // functions of the client
 	outside   *running             // the sockets that the client has opened outside of its functions
 	ran       int                  // number of functions so far
 	opened    int                  // number of sockets of functions so far
 
-	ending sync.Once
-	errs   []error // of closing the cluster
+	ended chan struct{} // closed when the cluster has ended; nil: it does not end; guarded by mu
+	errs  []error       // of closing the cluster; set before ended is closed
 }
 
 func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
@@ -89,23 +88,37 @@ func (c *cluster) end() []error {
 		c.driver.stop() // ends its clusters
 		return nil
 	}
-	c.ending.Do(func() {
-		defer c.host.ended(c)
-		defer c.die()
-		life := c.endLife()
-		if c.other != nil {
-			c.errs = c.other.end()
-			return
-		}
-		if life != nil {
-			c.errs = append(c.errs, parts(life.Close())...)
-		}
-		c.errs = append(c.errs, parts(c.Close())...)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.errs = slices.DeleteFunc(c.errs, func(err error) bool { return c.answered[err.Error()] })
-	})
+	c.mu.Lock()
+	ended, first := c.ended, c.ended == nil
+	if first {
+		ended = make(chan struct{})
+		c.ended = ended
+	}
+	c.mu.Unlock()
+	if !first {
+		<-ended // not a sync.Once: a goroutine that waits for a mutex stops the time of a bubble
+		return c.errs
+	}
+	defer close(ended)
+	defer c.host.ended(c)
+	defer c.die()
+	c.errs = c.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errs = slices.DeleteFunc(c.errs, func(err error) bool { return c.answered[err.Error()] })
 	return c.errs
+}
+
+// close closes the cluster and what lives in it.
+func (c *cluster) close() (errs []error) {
+	life := c.endLife()
+	if c.other != nil {
+		return c.other.end()
+	}
+	if life != nil {
+		errs = parts(life.Close())
+	}
+	return append(errs, parts(c.Close())...)
 }
 
 // parts returns the errors that errors.Join has joined.

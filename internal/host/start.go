@@ -131,7 +131,7 @@ func (c *cluster) beginLife() (started chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closing:
+	case c.ended != nil:
 		return nil, refuse(http.StatusConflict, "the cluster ends")
 	case c.workloads != nil, c.starting != nil:
 		return nil, refuse(http.StatusConflict, "workloads already run in the cluster: end them first")
@@ -140,10 +140,9 @@ func (c *cluster) beginLife() (started chan struct{}, err error) {
 	return c.starting, nil
 }
 
-// endLife returns the workloads of a cluster that ends, or nil. No others start.
+// endLife returns the workloads of a cluster that ends, or nil. It waits for those that start.
 func (c *cluster) endLife() *workloads.Workloads {
 	c.mu.Lock()
-	c.closing = true
 	starting := c.starting
 	c.mu.Unlock()
 	if starting != nil {

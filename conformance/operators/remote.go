@@ -76,6 +76,24 @@ func runRemote(ctx context.Context, w io.Writer, match *regexp.Regexp) ([]verdic
 		return nil, err
 	}
 	defer os.RemoveAll(work)
+	env := []string{"USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + filepath.Join(work, "kubeconfig")}
+	return runWithRemote(ctx, w, match, older, work, env, startingRemote)
+}
+
+// startingRemote returns the file that is added to a suite, so that it starts a cluster of module remote.
+func startingRemote(suite string) (map[string]string, error) {
+	name, err := packageOf(suite)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"aaa_remote_test.go": fmt.Sprintf(startRemote, name)}, nil
+}
+
+// runWithRemote runs the suites of operators, which may import module remote. work is a folder for what is built, env is what the suites get, and
+// fixtures returns the content of files, by their names, that take the place of those of a suite, which may not exist.
+func runWithRemote(
+	ctx context.Context, w io.Writer, match *regexp.Regexp, operators []operator, work string, env []string, fixtures func(suite string) (map[string]string, error),
+) ([]verdict.Result, error) {
 	program := filepath.Join(work, "fakecluster")
 	// In its own module it has the versions of the libraries that it is released with.
 	if _, err := gotool.Output(ctx, "..", "build", "-o", program, "./cmd/fakecluster"); err != nil {
@@ -85,28 +103,31 @@ func runRemote(ctx context.Context, w io.Writer, match *regexp.Regexp) ([]verdic
 	if err != nil {
 		return nil, err
 	}
-	return runOn(ctx, w, match, older, clusters{
+	return runOn(ctx, w, match, operators, clusters{
 		work: work,
-		env: []string{
-			"FAKECLUSTER=" + program, "XDG_CACHE_HOME=" + filepath.Join(work, "cache"),
-			"USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + filepath.Join(work, "kubeconfig"),
+		env:  append(env, "FAKECLUSTER="+program, "XDG_CACHE_HOME="+filepath.Join(work, "cache")),
+		flags: func(module, folder string) ([]string, error) {
+			files, err := fixtures(filepath.Join(module, folder))
+			if err != nil {
+				return nil, err
+			}
+			return withRemote(ctx, work, remote, module, folder, files)
 		},
-		flags: func(module, folder string) ([]string, error) { return withRemote(ctx, work, remote, module, folder) },
 	})
 }
 
-// withRemote returns the flags that add startRemote to the suite in a folder, and the module remote to its module, neither of
-// which changes.
-func withRemote(ctx context.Context, work, remote, module, folder string) ([]string, error) {
-	name, err := packageOf(filepath.Join(module, folder))
-	if err != nil {
-		return nil, err
+// withRemote returns the flags that add files to the suite in a folder, by their names, and the module remote to its module. Neither of them
+// changes.
+func withRemote(ctx context.Context, work, remote, module, folder string, files map[string]string) ([]string, error) {
+	replaced := map[string]string{}
+	for name, content := range files {
+		file := filepath.Join(work, name)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			return nil, err
+		}
+		replaced[filepath.Join(module, folder, name)] = file
 	}
-	added := filepath.Join(work, "remote_test.go")
-	if err := os.WriteFile(added, fmt.Appendf(nil, startRemote, name), 0o600); err != nil {
-		return nil, err
-	}
-	overlay, err := gotool.Overlay(map[string]string{filepath.Join(module, folder, "aaa_remote_test.go"): added})
+	overlay, err := gotool.Overlay(replaced)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +150,12 @@ func withRemote(ctx context.Context, work, remote, module, folder string) ([]str
 	return []string{"-modfile=" + filepath.Join(work, "go.mod"), "-overlay=" + filepath.Join(work, "overlay.json")}, nil
 }
 
-// packageOf returns the name of the package of the tests in a folder.
+// suiteFile is the file in which a suite of ginkgo's specs begins.
+const suiteFile = "suite_test.go"
+
+// packageOf returns the name of the package of the suite in a folder.
 func packageOf(folder string) (string, error) {
-	file := filepath.Join(folder, "suite_test.go")
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, suiteFile), nil, parser.PackageClauseOnly)
 	if err != nil {
 		return "", fmt.Errorf("the suite of ginkgo's specs: %w", err)
 	}

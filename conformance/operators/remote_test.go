@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +34,11 @@ func TestSuitesStartAClusterOfModuleRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := filepath.Join("test", "suite")
-	flags, err := withRemote(t.Context(), t.TempDir(), remote, module, folder)
+	added, err := startingRemote(filepath.Join(module, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags, err := withRemote(t.Context(), t.TempDir(), remote, module, folder, added)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,5 +51,28 @@ func TestSuitesStartAClusterOfModuleRemote(t *testing.T) {
 		if written, err := os.ReadFile(filepath.Join(module, name)); err != nil || string(written) != content {
 			t.Errorf("%s has become %q, %v", name, written, err)
 		}
+	}
+}
+
+// A suite in a bubble has its specs as they are, and begins in a bubble.
+func TestSuitesBeginInABubble(t *testing.T) {
+	suite := t.TempDir()
+	write := func(content string) {
+		if err := os.WriteFile(filepath.Join(suite, suiteFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("package suite\n\nfunc TestAPIs(t *testing.T) { ginkgo.RunSpecs(t, \"A suite\") }\n\nvar testEnv = &envtest.Environment{\n\tA: 1,\n}\n")
+	files, err := inBubble(suite)
+	want := "package suite\n\nfunc TestAPIs(t *testing.T) { runInBubble(t, \"A suite\") }\n\nvar testEnv = &envtest.Environment{Config: bubbleConfig, \n\tA: 1,\n}\n"
+	if err != nil || files[suiteFile] != want {
+		t.Errorf("%v, the suite begins with %q, want %q", err, files[suiteFile], want)
+	}
+	if file, err := parser.ParseFile(token.NewFileSet(), "", files["aaa_bubble_test.go"], 0); err != nil || file.Name.Name != "suite" {
+		t.Errorf("the file that is added: %v, of package %v", err, file.Name)
+	}
+	write("package suite\n\nfunc TestAPIs(t *testing.T) { ginkgo.RunSpecs(t, \"A suite\") }\n")
+	if _, err := inBubble(suite); err == nil || err.Error() != suiteFile+" of "+suite+` has nothing like envtest\.Environment\{` {
+		t.Errorf("a suite without envtest: %v", err)
 	}
 }

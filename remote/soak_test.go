@@ -22,8 +22,8 @@ import (
 
 // How much of it there is. The large one: go test -run 'BubblesInARow|BubblesInParallel|Killed' -rows 1000 -parallel-bubbles 50 -kills 200 -timeout 3h
 var (
-	rows    = flag.Int("rows", 20, "how many bubbles run one after the other")
-	atATime = flag.Int("parallel-bubbles", 8, "how many bubbles run at the same time")
+	rows    = flag.Int("rows", 5, "how many bubbles run one after the other")
+	atATime = flag.Int("parallel-bubbles", 4, "how many bubbles run at the same time")
 	kills   = flag.Int("kills", 3, "how many clients are killed, and how many hosts")
 )
 

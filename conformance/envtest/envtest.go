@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,9 +156,13 @@ func (s Suite) Run(ctx context.Context, work string) ([]verdict.Result, error) {
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite %s wrote no report (%w); it printed\n%s", s.Name, errors.Join(err, readErr), output)
 	}
-	results, err := Specs(content)
-	if err != nil {
-		return nil, fmt.Errorf("the report of %s: %w", s.Name, err)
+	results, reportErr := Specs(content)
+	if reportErr != nil {
+		return nil, fmt.Errorf("the report of %s: %w", s.Name, reportErr)
+	}
+	failed := func(r verdict.Result) bool { return r.Verdict == verdict.Fail }
+	if err != nil && !slices.ContainsFunc(results, failed) {
+		return nil, fmt.Errorf("all specs of %s pass, and its program ends with %w; it printed\n%s", s.Name, err, output)
 	}
 	for i := range results {
 		results[i].Name = s.Name + ": " + results[i].Name

@@ -45,6 +45,8 @@ const bubble = `//go:build go1.25
 package %s
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -60,6 +62,12 @@ func init() { server.DefaultBindAddress = "0" }
 var bubbleConfig *rest.Config
 
 func runInBubble(t *testing.T, description string, args ...any) (passed bool) {
+	defer func() {
+		// A goroutine of ginkgo's waits for signals and never ends, so the bubble ends with this panic.
+		if r := recover(); r != nil && !strings.HasPrefix(fmt.Sprint(r), "deadlock: main bubble goroutine has exited") {
+			panic(r)
+		}
+	}()
 	synctest.Test(t, func(t *testing.T) {
 		c := remote.Start(t)
 		bubbleConfig = &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}

@@ -288,6 +288,12 @@ func TestTokenReviews(t *testing.T) {
 		Authenticated: true, User: robot, Audiences: []string{issuer},
 	})
 	equal(t, "nobody", review("nobody").Authenticated, false)
+	equal(t, "a blank token", review(" "), authenticationv1.TokenReviewStatus{})
+
+	admin = clientOf(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--anonymous-auth=true")).RESTConfig())
+	equal(t, "a blank token where anonymous requests are accepted", review(" "), authenticationv1.TokenReviewStatus{
+		Authenticated: true, User: authenticationv1.UserInfo{Username: "system:anonymous", Groups: []string{"system:unauthenticated"}}, Audiences: []string{issuer},
+	})
 }
 
 func TestAccessReviewsMatchAuthorization(t *testing.T) {

@@ -42,6 +42,7 @@ func startReal(ctx context.Context, emulated string) (*rest.Config, func() error
 func startOurs() (*fakecluster.Cluster, error) {
 	klog.SetLogger(logr.Discard()) // upstream's code logs requests that are wrong
 	return fakecluster.New(fakecluster.InProcess(), fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(
+		"--anonymous-auth=true", // as by default on a real server
 		"--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--authorization-mode=RBAC"))
 }
 

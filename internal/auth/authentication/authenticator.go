@@ -136,10 +136,15 @@ func (a *Authenticator) MayBeAnonymous(path string) bool {
 	return !a.options.NotAnonymous && (len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path))
 }
 
-// AuthenticateRequest implements authenticator.Request. It respects the audiences in the
-// context of the request.
+// AuthenticateRequest implements authenticator.Request for a request that has the token of a TokenReview and no path. It
+// respects the audiences in the context of the request. A blank token is no credential, so the user is the anonymous one.
 func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
-	return a.every.AuthenticateRequest(req)
+	response, ok, err := a.every.AuthenticateRequest(req)
+	if !ok && err == nil && a.options.Anonymous && a.MayBeAnonymous("") {
+		audiences, _ := authenticator.AudiencesFrom(req.Context())
+		return &authenticator.Response{User: Anonymous, Audiences: audiences}, true, nil
+	}
+	return response, ok, err
 }
 
 // bearerOf returns the bearer token of a request.

@@ -109,7 +109,8 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 }
 
 // inTime calls f with a write, and returns what it returns, or an error if the request or the server ends first: a write
-// that may take long is computed on a goroutine of its own.
+// that may take long is computed on a goroutine of its own. f has the write as an argument, because a closure about it
+// would cost each write an allocation.
 func inTime[T any](r *request, w *write.Request, f func(*request, *write.Request) (T, error)) (T, error) {
 	if r.mayTakeLong(w) {
 		return compute(r, func() (T, error) { return f(r, w) })

@@ -26,8 +26,11 @@ func (w *Workloads) NewSPDYExecutor(config *clientrest.Config, method string, to
 // PortForward connects to a TCP port of a Pod through the API server, as kubectl port-forward does, but
 // without a local port, so it works in bubbles. It reaches ports on which the Pod listens on localhost, too.
 // config is one of the cluster, whose user needs the permission to create pods/portforward; an empty namespace
-// is default. PortForward fails if the Pod does not run. If nothing listens on the port, the first Read returns the error. ctx
-// ends the attempt, and not the connection.
+// is default. PortForward fails if the Pod does not run. If nothing listens on the port, the first Read returns
+// the error. ctx ends the attempt, and not the connection.
+//
+// The connection has the method CloseWrite. Close drops what the Pod has not read yet: call CloseWrite and read
+// to the end first.
 func (w *Workloads) PortForward(ctx context.Context, config *clientrest.Config, namespace, pod string, port int) (net.Conn, error) {
 	return container.PortForward(ctx, w.Dial, config, namespace, pod, port)
 }

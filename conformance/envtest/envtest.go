@@ -162,7 +162,7 @@ func (s Suite) Run(ctx context.Context, work string) ([]verdict.Result, error) {
 	}
 	failed := func(r verdict.Result) bool { return r.Verdict == verdict.Fail }
 	if err != nil && !slices.ContainsFunc(results, failed) {
-		return nil, fmt.Errorf("all specs of %s pass, and its program ends with %w; it printed\n%s", s.Name, err, output)
+		return nil, fmt.Errorf("no spec of %s fails, and its program ends with %w; it printed\n%s", s.Name, err, output)
 	}
 	for i := range results {
 		results[i].Name = s.Name + ": " + results[i].Name

@@ -100,7 +100,7 @@ func TestTheResourcesOfAVersion(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	if got[0].ResponseKind == nil || got[0].Subresources[0].ResponseKind == nil {
-		t.Error("a resource without a kind has none, on which old clients rely")
+		t.Error("ResponseKind is nil, which old clients do not expect")
 	}
 	s.APIService.Spec.Version = "v2"
 	if got, err := s.fromAggregated([]byte(document)); got != nil || err != nil {

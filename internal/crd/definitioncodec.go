@@ -81,16 +81,16 @@ func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded,
 	if filled {
 		recordStorageVersion(crd)
 	}
-	text, err := c.Encode(crd)
+	text, err := c.Text(crd)
 	if err != nil || specReadsAsItIs(&crd.Spec) {
-		return resource.Encoded{Text: string(text), Stored: obj, Filled: filled}, err
+		return resource.Encoded{Text: text, Stored: obj, Filled: filled}, err
 	}
-	read, err := c.TypedCodec.DecodeStored(store.Record{Value: string(text)})
+	read, err := c.TypedCodec.DecodeStored(store.Record{Value: text})
 	if err != nil {
 		return resource.Encoded{}, err
 	}
-	text, err = c.TypedCodec.Encode(read)
-	return resource.Encoded{Text: string(text), Filled: filled}, err
+	text, err = c.Text(read)
+	return resource.Encoded{Text: text, Filled: filled}, err
 }
 
 // specReadsAsItIs is readsAsItIs, computed once for a shared spec.

@@ -20,7 +20,7 @@ type Test struct {
 	Time     time.Duration
 	Parallel int
 	Shard    string
-	// Fails is set if the test fails with what is found. Then former findings about an operator are tried first, and new ones are written.
+	// Fails: findings fail the test. Then former findings about an operator are tried first, and new ones are written.
 	Fails bool
 	// Begin begins a trial.
 	Begin func() Trial
@@ -28,7 +28,7 @@ type Test struct {
 	Panic func(text string)
 }
 
-// Trial is a trial whose operator runs in a bubble of the other process, or a run whose body and controllers do.
+// Trial is a trial in a bubble of the other process: of an operator, or of a body with its controllers.
 type Trial interface {
 	// Play calls run in a bubble here, whose time is that of a new bubble there, and returns when both have ended, with the stacks of the goroutines that were
 	// left there. blocked gets the stack of a goroutine there that waits for something outside of the bubble, with a sentence that says why, and endless how long time has passed there without a

@@ -222,12 +222,12 @@ func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, 
 
 // Encode implements Codec.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
-	text, err := c.text(obj)
+	text, err := c.Text(obj)
 	return []byte(text), err
 }
 
-// text is Encode as a string.
-func (c *TypedCodec) text(obj runtime.Object) (string, error) {
+// Text is Encode as a string.
+func (c *TypedCodec) Text(obj runtime.Object) (string, error) {
 	versioned, err := c.versioned(obj)
 	if err != nil {
 		return "", err
@@ -292,7 +292,7 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	if stored, err = c.convertor.ConvertToVersion(stored, c.hub); err != nil {
 		return Encoded{}, err
 	}
-	text, err := c.text(stored)
+	text, err := c.Text(stored)
 	if err != nil {
 		return Encoded{}, err
 	}

@@ -56,8 +56,8 @@ func TestWhoMayCreateByAnUpdate(t *testing.T) {
 	}
 }
 
-// The client CAs are published once for each change.
-func TestTrustIsPublishedWhenItChanges(t *testing.T) {
+// A change of the client CAs is reported once.
+func TestTrustChanges(t *testing.T) {
 	data := map[string]string{"client-ca-file": "first"}
 	trusted := trust{configured: func() map[string]string { return maps.Clone(data) }}
 	for _, step := range []struct {

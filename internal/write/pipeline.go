@@ -113,8 +113,8 @@ func (p *Pipeline) execute(ctx context.Context, e *execution) (Result, error) {
 }
 
 // attempt is one attempt at a write: the request with everything that it depends on. It is passed by value, so a stage
-// cannot change what its caller sees. Two fields are set later: receive takes the name from the object in the body, if
-// the request does not have one, and run copies the options of a delete.
+// cannot change what its caller sees. Of a write, two fields are set later: receive
+// takes the name from the object in the body, if the request does not have one, and run copies the options of a delete.
 type attempt struct {
 	p       *Pipeline
 	request *Request

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	//lint:ignore SA1019 the dialers of client-go are of its type
 	"k8s.io/apimachinery/pkg/util/httpstream"
@@ -31,7 +31,7 @@ func PortForward(ctx context.Context, dial dialFunc, config *clientrest.Config, 
 	}
 	namespace = cmp.Or(namespace, corev1.NamespaceDefault)
 	for _, name := range []string{namespace, pod} {
-		if wrong := path.IsValidPathSegmentName(name); name == "" || len(wrong) > 0 {
+		if wrong := content.IsPathSegmentName(name); name == "" || len(wrong) > 0 {
 			return nil, fmt.Errorf("PortForward: %q is not the name of a Pod or a namespace", name)
 		}
 	}
@@ -45,11 +45,16 @@ func PortForward(ctx context.Context, dial dialFunc, config *clientrest.Config, 
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	conn, err := openPort(connection, pod, port)
+	if !stop() {
+		err = ctx.Err()
+	}
 	if err != nil {
 		_ = connection.Close()
+		return nil, err
 	}
-	return conn, err
+	return conn, nil
 }
 
 // withContext gives a context to the requests of a dialer, which have none.

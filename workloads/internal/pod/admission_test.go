@@ -14,7 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestANodeRejectsPods proves that a node rejects the pods that a kubelet rejects, for the same first reason and in the same words.
+// TestANodeRejectsPods proves that a node rejects these pods as a kubelet does: for the same first reason and in the same words. A kubelet also
+// rejects a pod with supplementalGroupsPolicy Strict, unless its runtime has the policy.
 func TestANodeRejectsPods(t *testing.T) {
 	node := func(taints ...corev1.Taint) *corev1.Node {
 		allocatable := corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("3"), "example.com/gpu": resource.MustParse("1")}

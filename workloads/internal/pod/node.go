@@ -81,8 +81,8 @@ func NewNode(config Config) *Node {
 	}
 }
 
-// Pod returns a pod to sync, with its newest version; nil: there is nothing to do. uid is that of the pod for the node,
-// or of its object. latest is a new version of the object; nil: there is none. gone: the object is deleted.
+// Pod returns a pod to sync, with its newest version; nil: there is nothing to do. uid is Pod.uid, or that of a
+// later mirror pod. latest is a new version of the object; nil: there is none. gone: the object is deleted.
 func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
 	p := n.pods[uid]
 	if p == nil {

@@ -14,13 +14,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin returns a builtin of the shell; nil: there is none. It is not a variable, because some builtins run others.
-func builtin(name string) func(context.Context, *session, *Command) int {
-	return map[string]func(context.Context, *session, *Command) int{
+// builtins are the builtins of the shell. init fills it, because some builtins run others.
+var builtins map[string]func(context.Context, *session, *Command) int
+
+func init() {
+	builtins = map[string]func(context.Context, *session, *Command) int{
 		".": sourceFile, "source": sourceFile, "break": leave, "continue": leave, "cd": changeDirectory, "command": runs, "exec": runs, "eval": evaluate,
 		"exit": exit, "return": exit, "jobs": listJobs, "kill": kill, "read": readInput, "set": setAll, "shift": shift, "trap": setTrap, "type": describe,
 		"umask": printMask, "unset": unsetAll, "wait": wait,
-	}[name]
+	}
 }
 
 func printMask(_ context.Context, _ *session, c *Command) int {
@@ -129,7 +131,7 @@ func runs(ctx context.Context, r *session, c *Command) int {
 	if len(args) == 0 {
 		return 0
 	}
-	if own := builtin(args[0]); own != nil {
+	if own := builtins[args[0]]; own != nil {
 		c.Args = args
 		return own(ctx, r, c)
 	}
@@ -144,7 +146,7 @@ func describe(_ context.Context, r *session, c *Command) int {
 		switch {
 		case r.functions[name] != nil:
 			text = name + " is a function"
-		case builtin(name) != nil:
+		case builtins[name] != nil:
 			text = name + " is a shell builtin"
 		case r.shell.find(c, name) != nil:
 			text = name + " is " + programPath(name)

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,8 +22,13 @@ func (e *explorer) serveBody(w http.ResponseWriter, req *http.Request) {
 			p.cleanUp()
 			return struct{}{}
 		}
-		cleanUp, skipped := e.run.Body(p.test, &playedRun{p, b, b.known(e.host, asked.Cluster)})
-		p.cleanUp = cleanUp
+		run := &playedRun{trial: p, bubble: b, whole: b.known(e.host, asked.Cluster)}
+		cleanUp, skipped := e.run.Body(p.test, run)
+		p.cleanUp = func() {
+			cleanUp()
+			run.tellRecords()
+		}
+		run.tellRecords()
 		return map[string]bool{"skipped": skipped}
 	})
 }
@@ -32,6 +38,15 @@ type playedRun struct {
 	trial  *playedTrial
 	bubble *bubble
 	whole  *Cluster
+
+	mu      sync.Mutex
+	records []runRecord // of goroutines outside of the bubble, until one in the bubble tells them to the host
+}
+
+// runRecord is what a test reports to its t.
+type runRecord struct {
+	failed bool
+	text   string
 }
 
 // Cluster implements exploration.PlayedRun.
@@ -58,18 +73,42 @@ func (r *playedRun) Wait(d time.Duration) (exploration.RunState, error) {
 	return r.act("wait", d.String())
 }
 
-// Log implements exploration.PlayedRun.
+// Log implements exploration.PlayedRun. A goroutine outside of the bubble has another time, so it cannot send a frame. What it reports is told later.
 func (r *playedRun) Log(failed bool, text string) (exploration.RunState, error) {
-	return r.do(map[string]any{"log": text, "failed": failed})
+	if insideBubble() {
+		r.tellRecords()
+		return r.send(map[string]any{"log": text, "failed": failed})
+	}
+	if failed || text != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.records = append(r.records, runRecord{failed, text})
+	}
+	return exploration.RunState{}, errUsedOutside
+}
+
+// tellRecords tells the host what goroutines outside of the bubble have reported.
+func (r *playedRun) tellRecords() {
+	r.mu.Lock()
+	records := r.records
+	r.records = nil
+	r.mu.Unlock()
+	for _, record := range records {
+		_, _ = r.send(map[string]any{"log": record.text, "failed": record.failed}) // the run may have ended
+	}
 }
 
 // act sends an action with one field.
 func (r *playedRun) act(field string, value any) (exploration.RunState, error) {
-	return r.do(map[string]any{field: value})
+	if !insideBubble() {
+		return exploration.RunState{}, errUsedOutside
+	}
+	r.tellRecords()
+	return r.send(map[string]any{field: value})
 }
 
-// do sends an action. The pump need not hurry while it lasts, because the host says when it ends.
-func (r *playedRun) do(action map[string]any) (state exploration.RunState, err error) {
+// send sends an action. The pump need not hurry while it lasts, because the host says when it ends.
+func (r *playedRun) send(action map[string]any) (state exploration.RunState, err error) {
 	action["session"] = r.bubble.session
 	err = r.bubble.do(withoutHurry(context.Background()), "POST", r.trial.path(r.bubble)+"/run", action, &state)
 	return state, err

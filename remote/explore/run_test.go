@@ -150,6 +150,53 @@ func TestATestThatFailsWithoutFaults(t *testing.T) {
 	}
 }
 
+// A server that is older than the run has another time, and may still report to its t.
+func TestAGoroutineOutsideOfTheRunReports(t *testing.T) {
+	calls, returned := make(chan func()), make(chan bool)
+	defer close(calls)
+	go func() {
+		for f := range calls {
+			f()
+			returned <- true
+		}
+	}()
+	outside := func(f func()) {
+		calls <- f
+		<-returned
+	}
+	const usedOutside = "the cluster was started in a synctest bubble and is used outside of it: use the cluster in the function of synctest.Test, or start it outside and write c := base.Fork(t) in the bubble"
+	f := findRun(t, func(t testing.TB, c *explore.Cluster) {
+		t.Log("the first line")
+		outside(func() {
+			t.Log("from outside")
+			if t.Failed() {
+				t.Error("a line of the log fails the run")
+			}
+		})
+		t.Log("the second line")
+		outside(func() {
+			if _, _, err := (client{c.Cluster}).list(context.Background(), configMaps); err == nil || !strings.Contains(err.Error(), usedOutside) {
+				t.Errorf("a request: %v", err)
+			}
+			if !t.Failed() {
+				t.Error("the misuse does not fail the run")
+			}
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				c.Wait(time.Second)
+				t.Error("it goes on")
+			}()
+			<-ended
+		})
+		t.Cleanup(func() { outside(func() { t.Log("at the end") }) })
+	}).Failure
+	want := "the first line\nfrom outside\nthe second line\nfakecluster: " + usedOutside + "\nexplore: " + usedOutside + "\nat the end"
+	if f == nil || f.Schedule != t.Name()+": " || !strings.Contains(f.Log, want) {
+		t.Errorf("%+v\nwant %s", f, want)
+	}
+}
+
 // The test sees that a controller has failed the run, and controllers have ended when it cleans up.
 func TestTheEndOfABody(t *testing.T) {
 	var order []string

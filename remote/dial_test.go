@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -232,8 +233,15 @@ func TestTheStreamsOfAContainer(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stop := &cut{Builder: &stderr, last: "no more\n", cancel: cancel}
-		if err := c.AttachPod(ctx, PodAttach{Pod: "web", Container: "c", Stdin: strings.NewReader("one\ntwo\n"), Stdout: &stdout, Stderr: stop}); !errors.Is(err, context.Canceled) {
+		var left atomic.Int32 // the streams arrive in any order
+		left.Store(2)
+		last := func() {
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		}
+		toStdout, toStderr := &untilText{Builder: &stdout, last: "read two\n", then: last}, &untilText{Builder: &stderr, last: "no more\n", then: last}
+		if err := c.AttachPod(ctx, PodAttach{Pod: "web", Container: "c", Stdin: strings.NewReader("one\ntwo\n"), Stdout: toStdout, Stderr: toStderr}); !errors.Is(err, context.Canceled) {
 			t.Errorf("attached: %v", err)
 		}
 		if stdout.String() != "read one\nread two\n" || stderr.String() != "no more\n" {
@@ -250,17 +258,17 @@ func TestTheStreamsOfAContainer(t *testing.T) {
 	})
 }
 
-// cut calls a function after a text.
-type cut struct {
+// untilText calls a function after a text.
+type untilText struct {
 	*strings.Builder
-	last   string
-	cancel func()
+	last string
+	then func()
 }
 
-func (c *cut) Write(p []byte) (int, error) {
-	n, err := c.Builder.Write(p)
-	if strings.HasSuffix(c.String(), c.last) {
-		c.cancel()
+func (u *untilText) Write(p []byte) (int, error) {
+	n, err := u.Builder.Write(p)
+	if strings.HasSuffix(u.String(), u.last) {
+		u.then()
 	}
 	return n, err
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // NetworkAction is an action of a client in the network of a cluster's Pods, which the client reaches from outside.
@@ -29,49 +31,54 @@ func actInNetwork(c call, a NetworkAction) (result ContainerResult, err error) {
 	if !ok {
 		return result, refuse(http.StatusBadRequest, "action: there is no %.100q; there are %s", a.Action, strings.Join(slices.Sorted(maps.Keys(networkActions)), ", "))
 	}
-	if c.cluster.life() == nil {
+	if a.Action == "portForward" || a.Action == "dial" && c.cluster.isAPIServer(a.Address) {
+		if err := c.cluster.checkUnexplored(); err != nil {
+			return result, err
+		}
+	}
+	life := c.cluster.life()
+	if life == nil {
 		return result, errNothingLives
 	}
-	if err := act(c, a, &result); err != nil {
+	if err := act(c, life, a, &result); err != nil {
 		result.Failed, result.Kind = err.Error(), kindOfError(err)
 	}
 	return result, nil
 }
 
 // networkActions are the actions of a client. An error is one of the network.
-var networkActions = map[string]func(call, NetworkAction, *ContainerResult) error{
-	"dial": func(c call, a NetworkAction, result *ContainerResult) error {
-		conn, err := c.dial(a.Network, a.Address)
+var networkActions = map[string]func(call, *workloads.Workloads, NetworkAction, *ContainerResult) error{
+	"dial": func(c call, life *workloads.Workloads, a NetworkAction, result *ContainerResult) error {
+		conn, err := c.dial(life, a.Network, a.Address)
 		if err == nil {
 			c.cluster.addConnection(c.cluster.outside, conn, result)
 		}
 		return err
 	},
-	"portForward": func(c call, a NetworkAction, result *ContainerResult) error {
-		conn, err := c.cluster.life().PortForward(c, c.cluster.RESTConfig(), a.Namespace, a.Pod, a.Port)
+	"portForward": func(c call, life *workloads.Workloads, a NetworkAction, result *ContainerResult) error {
+		conn, err := life.PortForward(c, c.cluster.RESTConfig(), a.Namespace, a.Pod, a.Port)
 		if err == nil {
 			c.cluster.addConnection(c.cluster.outside, conn, result)
 		}
 		return err
 	},
-	"read": func(c call, a NetworkAction, result *ContainerResult) error {
+	"read": func(c call, _ *workloads.Workloads, a NetworkAction, result *ContainerResult) error {
 		return readSocket(c, c.cluster.outside, a.Socket, result)
 	},
-	"write": func(c call, a NetworkAction, _ *ContainerResult) error {
+	"write": func(c call, _ *workloads.Workloads, a NetworkAction, _ *ContainerResult) error {
 		return writeSocket(c, c.cluster.outside, a.Socket, a.Data)
 	},
-	"closeWrite": func(c call, a NetworkAction, _ *ContainerResult) error {
+	"closeWrite": func(c call, _ *workloads.Workloads, a NetworkAction, _ *ContainerResult) error {
 		return closeWrite(c, c.cluster.outside, a.Socket)
 	},
-	"close": func(c call, a NetworkAction, _ *ContainerResult) error {
+	"close": func(c call, _ *workloads.Workloads, a NetworkAction, _ *ContainerResult) error {
 		return closeSocket(c, c.cluster.outside, a.Socket)
 	},
 }
 
 // dial connects a client with an address. The host of the url of a cluster in a bubble is the API server, without TLS.
-func (c call) dial(network, address string) (net.Conn, error) {
-	life := c.cluster.life()
-	if d := c.cluster.driver; d == nil || "http://"+address != d.url {
+func (c call) dial(life *workloads.Workloads, network, address string) (net.Conn, error) {
+	if !c.cluster.isAPIServer(address) {
 		return life.Dial(c, network, address)
 	}
 	conn, err := life.Dial(c, network, "kubernetes.default.svc:443")
@@ -84,6 +91,23 @@ func (c call) dial(network, address string) (net.Conn, error) {
 	}
 	return secure, nil
 }
+
+// isAPIServer reports whether an address is that of the url of a cluster in a bubble.
+func (c *cluster) isAPIServer(address string) bool {
+	return c.driver != nil && c.driver.url == "http://"+address
+}
+
+// checkUnexplored returns an error for the cluster of a controller under test. A connection to a container, or one that a request upgrades, does not pass through the
+// transport of the exploration.
+func (c *cluster) checkUnexplored() error {
+	if c.whole != nil {
+		return errNotExplored
+	}
+	return nil
+}
+
+var errNotExplored = refuse(http.StatusConflict, "exec, attach, port-forward and other requests that upgrade their connection cannot be explored, because faults do not reach them: "+
+	"give the controller a function that makes them, and replace it by a fake in the exploration")
 
 // readSocket waits for bytes of a connection.
 func readSocket(c call, r *running, number int, result *ContainerResult) error {

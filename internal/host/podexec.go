@@ -58,6 +58,9 @@ func (p PodStreams) stream(c call, subresource string, options runtime.Object, s
 	if err != nil {
 		return err
 	}
+	if err := c.cluster.checkUnexplored(); err != nil {
+		return err
+	}
 	life := c.cluster.life()
 	if life == nil {
 		return errNothingLives

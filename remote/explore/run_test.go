@@ -246,6 +246,50 @@ func TestAControllerHasItsUser(t *testing.T) {
 	}
 }
 
+// Faults do not reach a connection that a request upgrades. A controller gets an error that says so, and the body may use them.
+func TestAControllerCannotUpgradeConnections(t *testing.T) {
+	const want = "exec, attach, port-forward and other requests that upgrade their connection cannot be explored, because faults do not reach them: " +
+		"give the controller a function that makes them, and replace it by a fake in the exploration"
+	upgrades := func(ctx context.Context, c *remote.Cluster) map[string]error {
+		_, exec := c.Exec(ctx, remote.PodExec{Pod: "none", Args: []string{"true"}})
+		_, forward := c.PortForward(ctx, "", "none", 80)
+		req, err := http.NewRequestWithContext(ctx, "POST", c.URL()+"/api/v1/namespaces/default/pods/none/exec?command=true", nil)
+		if err != nil {
+			return map[string]error{"the request": err}
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + c.Token()}, "Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}
+		answer, upgrade := c.Transport().RoundTrip(req)
+		if upgrade == nil {
+			upgrade = errors.New(answer.Status)
+			answer.Body.Close()
+		}
+		return map[string]error{"exec": exec, "attach": c.AttachPod(ctx, remote.PodAttach{Pod: "none"}), "port-forward": forward, "an upgrade": upgrade}
+	}
+	result := findRun(t, func(t testing.TB, c *explore.Cluster) {
+		c.Control("c", c.Config(), func(ctx context.Context, c *remote.Cluster) error {
+			for what, err := range upgrades(ctx, c) {
+				if err == nil || strings.TrimPrefix(err.Error(), "fakecluster: a request that upgrades its connection: ") != want {
+					t.Errorf("%s of the controller: %v", what, err)
+				}
+			}
+			if _, err := c.Dial(ctx, "tcp", "none:80"); err == nil || err.Error() == want {
+				t.Errorf("a connection to a Pod: %v", err)
+			}
+			<-ctx.Done()
+			return nil
+		})
+		for what, err := range upgrades(t.Context(), c.Cluster) {
+			if err == nil || !strings.Contains(err.Error(), "not found") && err.Error() != "404 Not Found" {
+				t.Errorf("%s of the body: %v", what, err)
+			}
+		}
+		c.Wait(time.Minute)
+	}, explore.With(remote.Workloads(`{"nodes": 1}`)), explore.Replay(t.Name()+": "))
+	if result.Failure != nil {
+		t.Error(result.Failure.Log)
+	}
+}
+
 // Schedules and options that make no sense are refused.
 func TestWrongOptionsOfRuns(t *testing.T) {
 	body := keeper{}.oneSecret

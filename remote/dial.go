@@ -65,6 +65,7 @@ func (c *Cluster) actInNetwork(ctx context.Context, action map[string]any) (resu
 func (c *Cluster) upgrade(req *http.Request) (*http.Response, error) {
 	conn, err := c.Dial(req.Context(), "tcp", c.address())
 	if err != nil {
+		closeBody(req)
 		return nil, fmt.Errorf("a request that upgrades its connection: %w", err)
 	}
 	stop := context.AfterFunc(req.Context(), func() { conn.Close() })
@@ -74,17 +75,17 @@ func (c *Cluster) upgrade(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		answer, err = http.ReadResponse(reader, req)
 	}
-	if !stop() {
-		return nil, context.Cause(req.Context())
+	if err == nil && answer.StatusCode != http.StatusSwitchingProtocols {
+		answer.Body = &refused{answer.Body, conn, req.Context(), stop}
+		return answer, nil
 	}
 	switch {
+	case !stop():
+		return nil, context.Cause(req.Context())
 	case err != nil:
 		return nil, errors.Join(err, conn.Close())
-	case answer.StatusCode == http.StatusSwitchingProtocols:
-		answer.Body = &upgraded{conn, reader}
-	default:
-		answer.Body = &refused{answer.Body, conn}
 	}
+	answer.Body = &upgraded{conn, reader}
 	return answer, nil
 }
 
@@ -96,13 +97,25 @@ type upgraded struct {
 
 func (u *upgraded) Read(p []byte) (int, error) { return u.reader.Read(p) }
 
-// refused is the body of an answer that has not upgraded its connection.
+// refused is the body of an answer that has not upgraded its connection. The end of the context closes the connection.
 type refused struct {
 	io.ReadCloser
 	conn net.Conn
+	ctx  context.Context
+	stop func() bool
+}
+
+func (r *refused) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && r.ctx.Err() != nil {
+		err = context.Cause(r.ctx)
+	}
+	return n, err
 }
 
 func (r *refused) Close() error {
-	defer r.conn.Close()
-	return r.ReadCloser.Close()
+	r.stop()
+	_ = r.conn.Close()       // it may be closed
+	_ = r.ReadCloser.Close() // would read an answer until its end
+	return nil
 }

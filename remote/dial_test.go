@@ -205,6 +205,56 @@ func TestARequestUpgradesItsConnection(t *testing.T) {
 	})
 }
 
+// The context of a request ends the body of an answer that has not upgraded its connection.
+func TestTheContextEndsAnAnswerWithoutUpgrade(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
+		c := Start(t, Workloads(`{"nodes": 1}`))
+		for name, end := range map[string]func(cancel func(), body io.Closer) error{
+			"the context":     func(cancel func(), _ io.Closer) error { cancel(); return context.Canceled },
+			"Close of a body": func(_ func(), body io.Closer) error { body.Close(); return nil },
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			req, err := http.NewRequestWithContext(ctx, "GET", c.URL()+maps+"?watch=true", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = http.Header{"Authorization": {"Bearer " + c.Token()}, "Upgrade": {"something"}}
+			answer, err := c.Transport().RoundTrip(req)
+			if err != nil || answer.StatusCode != 200 {
+				t.Fatalf("%v %v", answer, err)
+			}
+			want := end(cancel, answer.Body)
+			if _, err := io.ReadAll(answer.Body); err == nil || want != nil && !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+			answer.Body.Close()
+			cancel()
+		}
+	})
+}
+
+// A transport of a cluster outside does not connect in a bubble, where its socket would stop time.
+func TestTheWrappedTransportStaysInItsPlace(t *testing.T) {
+	base := Start(t)
+	wrapped := func(c *Cluster) *http.Transport {
+		return c.Transport().(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper().(*http.Transport)
+	}
+	conn, err := wrapped(base).DialContext(t.Context(), "tcp", base.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	synctestTest(t, func(t *testing.T) {
+		if _, err := wrapped(base).DialContext(t.Context(), "tcp", base.address()); !errors.Is(err, errUsedInBubble) {
+			t.Errorf("in a bubble: %v", err)
+		}
+	})
+	secure := Start(t, TLS())
+	if config := wrapped(secure).TLSClientConfig; config == nil || config.RootCAs == nil {
+		t.Errorf("with TLS: %+v", config)
+	}
+}
+
 // A log is followed while time passes, and the streams of a container are those of the test.
 func TestTheStreamsOfAContainer(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
@@ -290,7 +340,8 @@ func TestConnectionsNeedNodes(t *testing.T) {
 		if !insideBubble() {
 			return
 		}
-		req, err := http.NewRequest("GET", c.URL()+pods+"/web/exec", nil)
+		body := &closeNoted{Reader: strings.NewReader("x")}
+		req, err := http.NewRequest("POST", c.URL()+pods+"/web/exec", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,5 +349,19 @@ func TestConnectionsNeedNodes(t *testing.T) {
 		if _, err := c.Transport().RoundTrip(req); err == nil || err.Error() != "fakecluster: a request that upgrades its connection: "+want {
 			t.Errorf("an upgrade: %v", err)
 		}
+		if !body.closed {
+			t.Error("the body of the request is not closed")
+		}
 	})
+}
+
+// closeNoted is a body that notes its Close.
+type closeNoted struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closeNoted) Close() error {
+	c.closed = true
+	return nil
 }

@@ -90,10 +90,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper returns a transport that connects to the cluster. Clients that upgrade connections, such as those of package
 // k8s.io/apimachinery/pkg/util/httpstream/spdy, use its dialer.
 func (t *transport) WrappedRoundTripper() http.RoundTripper {
-	if t.cluster.bubble == nil {
-		return t.cluster.outerTransport()
-	}
-	return &http.Transport{DialContext: t.cluster.Dial}
+	return &http.Transport{DialContext: t.cluster.Dial, TLSClientConfig: t.cluster.outerTransport().TLSClientConfig}
 }
 
 // callerHeader has the line of code that sends a write in a trial of an exploration.

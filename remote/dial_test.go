@@ -326,7 +326,7 @@ func (u *untilText) Write(p []byte) (int, error) {
 // Connections need the network of Pods.
 func TestConnectionsNeedNodes(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
-		const want = "nothing lives in the cluster: start it with workloads, or POST to its workloads"
+		const want = "nothing lives in the cluster: start it with workloads, as remote.Workloads(`{\"nodes\": 1}`) does, or POST to its workloads, as RunWorkloads does"
 		c := Start(t)
 		if _, err := c.Dial(t.Context(), "tcp", "web:80"); err == nil || err.Error() != want {
 			t.Errorf("Dial: %v", err)

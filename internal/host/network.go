@@ -56,6 +56,9 @@ var networkActions = map[string]func(call, *workloads.Workloads, NetworkAction, 
 		return err
 	},
 	"portForward": func(c call, life *workloads.Workloads, a NetworkAction, result *ContainerResult) error {
+		if a.Pod == "" {
+			return errNoPod
+		}
 		conn, err := life.PortForward(c, c.cluster.RESTConfig(), a.Namespace, a.Pod, a.Port)
 		if err == nil {
 			c.cluster.addConnection(c.cluster.outside, conn, result)

@@ -52,8 +52,13 @@ func attachToPod(c call, a PodAttach) (none, error) {
 	return none{}, a.stream(c, "attach", &corev1.PodAttachOptions{Container: a.Container, Stdin: a.Stdin, Stdout: true, Stderr: !a.TTY, TTY: a.TTY}, a.Stdin)
 }
 
+var errNoPod = refuse(http.StatusBadRequest, "pod is missing: give the name of a Pod")
+
 // stream carries the streams of a subresource between a Pod and the client.
 func (p PodStreams) stream(c call, subresource string, options runtime.Object, stdin bool) error {
+	if p.Pod == "" {
+		return errNoPod
+	}
 	handler, err := c.host.function(p.Function)
 	if err != nil {
 		return err

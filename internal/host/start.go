@@ -175,4 +175,4 @@ func endWorkloads(c call, _ none) (Ended, error) {
 	return ended, nil
 }
 
-var errNothingLives = refuse(http.StatusConflict, "nothing lives in the cluster: start it with workloads, or POST to its workloads")
+var errNothingLives = refuse(http.StatusConflict, "nothing lives in the cluster: start it with workloads, as remote.Workloads(`{\"nodes\": 1}`) does, or POST to its workloads, as RunWorkloads does")

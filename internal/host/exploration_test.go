@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/host"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // explorationLines begins an exploration of an operator of Gadgets, and returns what reads its next line, and what ends its connection.
@@ -117,13 +118,14 @@ func bubbleOf(path string) string {
 
 // What cannot be explored is refused, with what to write.
 func TestExplorationsThatAreRefused(t *testing.T) {
-	c := newClient(t)
+	c, here := newClient(t), release.Version().String()
 	for explored, want := range map[string]string{
 		`"versions": []`: "versions: there are 0: give the operator, or the old and the new version of an upgrade",
-		`"run": {"function": 1, "cluster": {"session": ""}}, "versions": [{"function": 1, "cluster": {"session": ""}}]`:                       "run and versions exclude each other; give one of them",
-		`"run": {"function": 1, "cluster": {"session": "", "snapshotData": "eA=="}}`:                                                          "cluster: a snapshot cannot be an option of a test that is run again and again: it is read only once",
-		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}, {"function": 1, "cluster": {"session": ""}}]`: `kubernetesVersion: the versions of an operator run as one version of Kubernetes, and not as \"1.34\" and \"\"`,
-		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}]`:                                              "the host of Kubernetes 1.34: this host does not start hosts of other versions",
+		`"run": {"function": 1, "cluster": {"session": ""}}, "versions": [{"function": 1, "cluster": {"session": ""}}]`:                                                                                                                 "run and versions exclude each other; give one of them",
+		`"run": {"function": 1, "cluster": {"session": "", "snapshotData": "eA=="}}`:                                                                                                                                                    "cluster: a snapshot cannot be an option of a test that is run again and again: it is read only once",
+		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}, {"function": 1, "cluster": {"session": ""}}]`:                                                                                           "kubernetesVersion: the versions of an operator run as one version of Kubernetes, and not as 1.34 and " + here + ": give both subjects the same remote.KubernetesVersion",
+		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "` + here + `"}}, {"function": 1, "cluster": {"session": ""}, "invariants": [{"name": "a", "when": "sometimes", "condition": {"cel": "true"}}]}]`: "the invariant a: when is always, never or eventually",
+		`"versions": [{"function": 1, "cluster": {"session": "", "kubernetesVersion": "1.34"}}]`:                                                                                                                                        "the host of Kubernetes 1.34: this host does not start hosts of other versions",
 	} {
 		body := fmt.Sprintf(`{"session": "SESSION", "test": "TestGadgets", "folder": "/", "parallel": 1, %s}`, explored)
 		if code, text := c.send("POST", "/v1/explorations", body); code/100 == 2 || !strings.Contains(text, want) {

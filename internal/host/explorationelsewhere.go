@@ -3,12 +3,15 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
+
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // An exploration as another version of Kubernetes works in the host of that version. This host passes the lines, the bubbles and the reports on.
@@ -34,17 +37,24 @@ func (e *Exploration) clusters() (clusters []*Start) {
 func (e *Exploration) otherVersion() (string, error) {
 	var versions []string
 	for _, c := range e.clusters() {
-		versions = append(versions, c.KubernetesVersion)
-	}
-	if versions = slices.Compact(versions); len(versions) > 1 {
-		return "", refuse(http.StatusBadRequest, "kubernetesVersion: the versions of an operator run as one version of Kubernetes, and not as %q and %q", versions[0], versions[1])
-	}
-	for _, v := range versions {
-		if other, err := isOther(v); err != nil || other {
-			return v, err
+		v := c.KubernetesVersion
+		if other, err := isOther(v); err != nil {
+			return "", err
+		} else if !other {
+			v = ""
 		}
+		versions = append(versions, v)
 	}
-	return "", nil
+	versions = slices.Compact(versions)
+	switch len(versions) {
+	case 0:
+		return "", nil
+	case 1:
+		return versions[0], nil
+	}
+	here := release.Version().String()
+	return "", refuse(http.StatusBadRequest, "kubernetesVersion: the versions of an operator run as one version of Kubernetes, and not as %s and %s: give both subjects the same remote.KubernetesVersion",
+		cmp.Or(versions[0], here), cmp.Or(versions[1], here))
 }
 
 // workElsewhere explores in the host of another version, and passes its lines on. An error is that it has not begun.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,8 +78,14 @@ func Replay(schedule string) Option { return set("replay", schedule) }
 func Run(t *testing.T, body Body, options ...Option) {
 	t.Helper()
 	if _, err := find(t, true, body, options); err != nil {
-		t.Fatal(err)
+		fail(t, err)
 	}
+}
+
+// fail ends the test with an error. Some of the host have the prefix already.
+func fail(t *testing.T, err error) {
+	t.Helper()
+	t.Fatal("explore: " + strings.TrimPrefix(err.Error(), "explore: "))
 }
 
 // Find explores a test as Run does, and returns what it has found instead of failing. It returns an

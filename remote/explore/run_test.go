@@ -553,7 +553,8 @@ var bodies = map[string]struct {
 	"a mistake": {keeper{remembers: true}.oneSecret, `(?s)explore: the test fails if\s+operator stops right after the create of secrets default/, and is started again\s+there are 2 secrets, want one.*` +
 		`fakecluster: the report is in \S+\.html.*To run this schedule alone, give Run the option explore\.Replay\("TestRunFails: crash-after operator create secrets default/ 1"\)`},
 	"nothing":   {keeper{}.oneSecret, `(?s)explore: \d+ runs, with faults at \d+ points; at \d+ points more a fault would change nothing.*PASS`},
-	"no faults": {func(testing.TB, *explore.Cluster) {}, `explore: nothing can go wrong in this test`},
+	"no test":   {nil, `explore: the test is nil: give a func`},
+	"no faults": {func(testing.TB, *explore.Cluster) {}, `run_test\.go:\d+: explore: nothing can go wrong in this test`},
 	"it skips":  {func(t testing.TB, _ *explore.Cluster) { t.Skip("not today") }, `(?s)not today.*--- SKIP: TestRunFails`},
 	"a goroutine is left": {func(_ testing.TB, c *explore.Cluster) {
 		control(c, func(ctx context.Context) error {

@@ -142,7 +142,7 @@ type Finding struct {
 func Operator(t *testing.T, s Subject) {
 	t.Helper()
 	if _, err := explore(t, true, s); err != nil {
-		t.Fatal(err)
+		fail(t, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func FindOperator(t *testing.T, s Subject) (Found, error) {
 func Upgrade(t *testing.T, from, to Subject) {
 	t.Helper()
 	if _, err := explore(t, true, from, to); err != nil {
-		t.Fatal(err)
+		fail(t, err)
 	}
 }
 
@@ -184,7 +184,7 @@ func explore(t *testing.T, fails bool, versions ...Subject) (found Found, err er
 	for i := range versions {
 		v, err := versions[i].version(folder)
 		if err != nil {
-			return found, fmt.Errorf("explore: %w", err)
+			return found, err
 		}
 		x.Versions = append(x.Versions, v)
 	}

@@ -100,6 +100,21 @@ func TestDial(t *testing.T) {
 			t.Errorf("at the deadline: %v", err)
 		}
 
+		packets, err := c.Dial(t.Context(), "udp", "10.0.0.10:53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeWrite := packets.(interface{ CloseWrite() error }).CloseWrite
+		if err := closeWrite(); err == nil || err.Error() != "a UDP connection is not a stream, and does not have an end to send: use Close" {
+			t.Errorf("the end of the stream of UDP: %v", err)
+		}
+		if err := packets.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := closeWrite(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+
 		// The address of the API server is one of them, with the transport of a client.
 		server := &http.Client{Transport: &http.Transport{DialContext: c.Dial, DisableKeepAlives: true}}
 		req, err := http.NewRequest("GET", c.URL()+"/version", nil)

@@ -133,12 +133,16 @@ func writeSocket(c call, r *running, number int, data []byte) error {
 
 // closeWrite sends the end of a connection's stream. The other direction stays open.
 func closeWrite(c call, r *running, number int) error {
-	conn, ok := c.cluster.socket(r, number).(interface{ CloseWrite() error })
-	if !ok {
-		return net.ErrClosed
+	switch conn := c.cluster.socket(r, number).(type) {
+	case interface{ CloseWrite() error }:
+		return conn.CloseWrite()
+	case net.Conn:
+		return errNoStream
 	}
-	return conn.CloseWrite()
+	return net.ErrClosed
 }
+
+var errNoStream = errors.New("a UDP connection is not a stream, and does not have an end to send: use Close")
 
 // closeSocket closes a connection or a port.
 func closeSocket(c call, r *running, number int) error {

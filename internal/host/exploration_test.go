@@ -76,6 +76,12 @@ func tryRun(t *testing.T, c *client) {
 	if code, text := c.send("POST", path, `{"session": "SESSION", "log": "a"}`); code != http.StatusConflict || !strings.Contains(text, "acts in the bubble of its run") {
 		t.Errorf("outside of the bubble: %d %s", code, text)
 	}
+	if code, text := c.send("POST", path, `{"session": "SESSION", "log": "a", "wait": "1s", "control": {"name": "c", "token": "t", "function": 2}}`); code != http.StatusBadRequest || !strings.Contains(text, "control and wait and log exclude each other; give one of them") {
+		t.Errorf("three actions: %d %s", code, text)
+	}
+	if code, text := c.send("POST", path, `{"session": "SESSION", "failed": true, "wait": "1s"}`); code != http.StatusBadRequest || !strings.Contains(text, "wait and log exclude each other; give one of them") {
+		t.Errorf("a failure and a wait: %d %s", code, text)
+	}
 	b := openBubble(t, c, bubbleOf(path))
 	b.pass(0)
 	if b.opened.Exploration == "" || path != "/v1/explorations/"+b.opened.Exploration+"/trials/1/run" {

@@ -46,16 +46,17 @@ type call struct {
 
 // on returns an operation. It reads the request from the body, or from the query if the method is GET or DELETE.
 func on[Request, Answer any](name, method, path, doc string, do func(call, Request) (Answer, error)) operation {
+	return onCluster((*Host).cluster, name, method, path, doc, do)
+}
+
+// onCluster is on with a function that finds the cluster in the path.
+func onCluster[Request, Answer any](find func(h *Host, id string) (*cluster, error), name, method, path, doc string, do func(call, Request) (Answer, error)) operation {
 	o := operation{name: name, method: method, path: path, doc: doc, request: typeOf[Request](), answer: typeOf[Answer]()}
 	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
 		c := call{Context: req.Context(), host: h, path: req.PathValue}
 		if strings.Contains(path, "{cluster}") {
 			var err error
-			find := h.cluster
-			if name == "actOnContainer" {
-				find = h.living
-			}
-			if c.cluster, err = find(req.PathValue("cluster")); err != nil {
+			if c.cluster, err = find(h, req.PathValue("cluster")); err != nil {
 				writeError(w, err)
 				return
 			}

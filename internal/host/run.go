@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,6 +158,20 @@ type RunAction struct {
 	Failed  bool             `json:"failed,omitempty" doc:"the run has failed, for the reason of log"`
 }
 
+// actions returns the names of the actions.
+func (a RunAction) actions() (names []string) {
+	if a.Control != nil {
+		names = append(names, "control")
+	}
+	if a.Wait != nil {
+		names = append(names, "wait")
+	}
+	if a.Log != "" || a.Failed {
+		names = append(names, "log")
+	}
+	return names
+}
+
 // Control is a controller under test.
 type Control struct {
 	Name     string `json:"name" doc:"the name of the controller, which is the user agent of its requests"`
@@ -172,6 +187,9 @@ type RunState struct {
 
 // actInRun is called in the bubble of the run.
 func actInRun(c call, a RunAction) (RunState, error) {
+	if asked := a.actions(); len(asked) > 1 {
+		return RunState{}, refuse(http.StatusBadRequest, "%s exclude each other; give one of them", strings.Join(asked, " and "))
+	}
 	tr, err := c.trial(a.Session)
 	if err != nil {
 		return RunState{}, err

@@ -66,7 +66,7 @@ func operations() []operation {
 
 		on("startWorkloads", post, clusterPath+"/workloads", "Runs Kubernetes' controllers and scheduler, and nodes with pods.", startWorkloads),
 		on("endWorkloads", destroy, clusterPath+"/workloads", "Ends the workloads, and returns what has gone wrong in them.", endWorkloads),
-		on("actOnContainer", post, clusterPath+"/containers/{container}", "Acts in a container that runs as a function in the process of the client.", actOnContainer),
+		onCluster((*Host).living, "actOnContainer", post, clusterPath+"/containers/{container}", "Acts in a container that runs as a function in the process of the client.", actOnContainer),
 		on("execInPod", post, clusterPath+"/exec", "Runs a program in a container of a Pod, as kubectl exec does. A function of the client reads and writes its streams.", execInPod),
 		on("attachToPod", post, clusterPath+"/attach", "Connects the client with the streams of a running container, as kubectl attach does. A function of the client reads and writes them.", attachToPod),
 		on("actInNetwork", post, clusterPath+"/network", "Connects the client with Pods and Services, and reads and writes the connection.", actInNetwork),

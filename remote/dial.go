@@ -15,6 +15,9 @@ import (
 // workloads.Dial does. It needs no socket, so it works in bubbles. The network is tcp, tcp4, tcp6, udp, udp4 or udp6. The host and port of
 // [Cluster.URL] are those of the API server, so that it is a dialer for clients of the cluster, too. ctx ends the attempt, and not the
 // connection, which ends with the cluster.
+//
+// It fails in a cluster without workloads. The error of a port at which nobody listens is syscall.ECONNREFUSED, and that of a connection
+// after its Close net.ErrClosed. A connection may be used by several goroutines at once; that of tcp has CloseWrite.
 func (c *Cluster) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := c.checkPlace(); err != nil {
 		return nil, err
@@ -43,6 +46,9 @@ func (c *Cluster) HTTPClient() *http.Client {
 // PortForward connects to a TCP port of a Pod, as kubectl port-forward does, but without a local port, so it works in bubbles. It reaches
 // ports on which the Pod listens on localhost, too. An empty namespace is default. It fails if the Pod does not run. If nothing listens on
 // the port, the first Read returns the error. ctx ends the attempt, and not the connection, which ends with the cluster.
+//
+// It acts as the administrator, fails in a cluster without workloads, and cannot be used by a controller in an exploration. The connection
+// has CloseWrite, may be used by several goroutines at once, and returns net.ErrClosed after its Close.
 func (c *Cluster) PortForward(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	return c.connect(ctx, "tcp", map[string]any{"action": "portForward", "namespace": namespace, "pod": pod, "port": port})
 }

@@ -20,6 +20,8 @@ type PodExec struct {
 // Exec runs a program in a container of a Pod of a cluster with [Workloads], as kubectl exec does, and returns its exit code. It needs no
 // socket, so it works in bubbles. The error is the API server's or the kubelet's if the program cannot be run, and that of the context if ctx ends before
 // the program. When Exec returns, nothing is written to Stdout and Stderr any more; a read of Stdin may go on.
+//
+// It acts as the administrator, fails in a cluster without workloads, and cannot be used by a controller in an exploration.
 func (c *Cluster) Exec(ctx context.Context, e PodExec) (code int, err error) {
 	var result struct{ Code int }
 	err = c.withStreams(&execStreams{stdin: e.Stdin, stdout: e.Stdout, stderr: e.Stderr}, func(streams *callable) error {
@@ -44,6 +46,9 @@ type PodAttach struct {
 // AttachPod connects the test with the streams of a running container of a cluster with [Workloads], as kubectl attach does, until the container has ended,
 // or Stdin ends and the container does not have stdinOnce, or ctx ends, whose error it returns then. It needs no socket, so it works in bubbles. What the
 // container has written before is in its log. When AttachPod returns, nothing is written to Stdout and Stderr any more; a read of Stdin may go on.
+// Stdout and Stderr have no order between them.
+//
+// It acts as the administrator, fails in a cluster without workloads, and cannot be used by a controller in an exploration.
 func (c *Cluster) AttachPod(ctx context.Context, a PodAttach) error {
 	return c.withStreams(&execStreams{stdin: a.Stdin, stdout: a.Stdout, stderr: a.Stderr}, func(streams *callable) error {
 		return c.doWith(withoutHurry(ctx), "POST", "/attach", map[string]any{

@@ -21,7 +21,7 @@ import (
 //
 // Requests need the token, as with any other transport. Outside of bubbles it has connections of its own,
 // which end with the cluster; with [TLS] it trusts the certificate. A request that upgrades its connection works, in a bubble only in a cluster
-// with [Workloads]. The executors and dialers of client-go connect by themselves, unless they are made with this transport as the UpgradeTransport of
+// with [Workloads], and not in a controller of an exploration. The executors and dialers of client-go connect by themselves, unless they are made with this transport as the UpgradeTransport of
 // spdy.NewRoundTripperWithConfig.
 func (c *Cluster) Transport() http.RoundTripper { return &transport{c} }
 

@@ -176,27 +176,27 @@ func TestStreamsInVirtualTime(t *testing.T) {
 
 // What a handler finds in the field TLS of its request is the same in process and through remote.
 func TestTLSOfARequestIsThatInProcess(t *testing.T) {
-	states := make(chan *tls.ConnectionState, 100)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		states <- req.TLS
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "tests.example.com/v1", "resources": []}`)
-	})
-	get := func(cfg *rest.Config) *tls.ConnectionState {
+	serve := func(states chan<- *tls.ConnectionState) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if strings.HasSuffix(req.URL.Path, "/things") { // and not for discovery
+				states <- req.TLS
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "tests.example.com/v1", "resources": []}`)
+		})
+	}
+	get := func(cfg *rest.Config, states <-chan *tls.ConnectionState) *tls.ConnectionState {
 		t.Helper()
 		if _, err := kubernetes.NewForConfigOrDie(cfg).RESTClient().Get().AbsPath("/apis/tests.example.com/v1/things").DoRaw(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		state := <-states
-		for len(states) > 0 {
-			<-states
-		}
-		return state
+		return <-states
 	}
 	apiService := "testdata/apiservice.yaml"
-	here := fakecluster.Start(t, fakecluster.WithService("default", "api", 443, handler), fakecluster.WithManifests(apiService))
-	there := remote.Start(t, remote.Service("default", "api", 443, handler), remote.Manifests(apiService))
-	want, got := get(here.RESTConfig()), get(&rest.Config{Host: there.URL(), BearerToken: there.Token(), QPS: -1})
+	statesHere, statesThere := make(chan *tls.ConnectionState, 1), make(chan *tls.ConnectionState, 1)
+	here := fakecluster.Start(t, fakecluster.WithService("default", "api", 443, serve(statesHere)), fakecluster.WithManifests(apiService))
+	there := remote.Start(t, remote.Service("default", "api", 443, serve(statesThere)), remote.Manifests(apiService))
+	want, got := get(here.RESTConfig(), statesHere), get(&rest.Config{Host: there.URL(), BearerToken: there.Token(), QPS: -1}, statesThere)
 	// Go has the field CurveID since 1.25 only, so it stays empty through remote.
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(tls.ConnectionState{}), cmpopts.IgnoreFields(tls.ConnectionState{}, "CurveID")); want == nil || diff != "" {
 		t.Errorf("(-in process +remote):\n%s", diff)

@@ -14,15 +14,43 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtins are the builtins of the shell. init fills it, because some builtins run others.
-var builtins map[string]func(context.Context, *session, *Command) int
-
-func init() {
-	builtins = map[string]func(context.Context, *session, *Command) int{
-		".": sourceFile, "source": sourceFile, "break": leave, "continue": leave, "cd": changeDirectory, "command": runs, "exec": runs, "eval": evaluate,
-		"exit": exit, "return": exit, "jobs": listJobs, "kill": kill, "read": readInput, "set": setAll, "shift": shift, "trap": setTrap, "type": describe,
-		"umask": printMask, "unset": unsetAll, "wait": wait,
+// builtin returns a builtin of the shell; nil: there is none.
+func builtin(name string) func(context.Context, *session, *Command) int {
+	switch name {
+	case ".", "source":
+		return sourceFile
+	case "break", "continue":
+		return leave
+	case "cd":
+		return changeDirectory
+	case "command", "exec":
+		return runs
+	case "eval":
+		return evaluate
+	case "exit", "return":
+		return exit
+	case "jobs":
+		return listJobs
+	case "kill":
+		return kill
+	case "read":
+		return readInput
+	case "set":
+		return setAll
+	case "shift":
+		return shift
+	case "trap":
+		return setTrap
+	case "type":
+		return describe
+	case "umask":
+		return printMask
+	case "unset":
+		return unsetAll
+	case "wait":
+		return wait
 	}
+	return nil
 }
 
 func printMask(_ context.Context, _ *session, c *Command) int {
@@ -131,7 +159,7 @@ func runs(ctx context.Context, r *session, c *Command) int {
 	if len(args) == 0 {
 		return 0
 	}
-	if own := builtins[args[0]]; own != nil {
+	if own := builtin(args[0]); own != nil {
 		c.Args = args
 		return own(ctx, r, c)
 	}
@@ -146,7 +174,7 @@ func describe(_ context.Context, r *session, c *Command) int {
 		switch {
 		case r.functions[name] != nil:
 			text = name + " is a function"
-		case builtins[name] != nil:
+		case builtin(name) != nil:
 			text = name + " is a shell builtin"
 		case r.shell.find(c, name) != nil:
 			text = name + " is " + programPath(name)

@@ -198,13 +198,13 @@ func (k knowledge) call(c *syntax.CallExpr) bool {
 	case k.functions[words[0]]:
 		return true
 	case words[0] == "exec", words[0] == "command":
-		return len(words) == 1 || strings.HasPrefix(words[1], "-") || builtins[words[1]] != nil || k.command(words[1:])
+		return len(words) == 1 || strings.HasPrefix(words[1], "-") || builtin(words[1]) != nil || k.command(words[1:])
 	case words[0] == ".", words[0] == "source":
 		return len(words) > 1 && k.file(words[1])
 	case words[0] == "eval":
 		return false
 	}
-	return builtins[words[0]] != nil || k.command(words)
+	return builtin(words[0]) != nil || k.command(words)
 }
 
 // plain returns the text of a word without variables and commands; otherwise "", which is no program.

@@ -427,7 +427,7 @@ func (r *session) call(ctx context.Context, args []string) int {
 	if body := r.functions[args[0]]; body != nil {
 		return r.callFunction(ctx, body, args)
 	}
-	if own := builtins[args[0]]; own != nil {
+	if own := builtin(args[0]); own != nil {
 		c := r.command
 		c.Args = args
 		return own(ctx, r, &c)

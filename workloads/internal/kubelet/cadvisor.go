@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-base/metrics"
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 )
@@ -41,11 +40,7 @@ func containerDesc(name, help string) *prometheus.Desc {
 }
 
 // cadvisorMetrics returns the handler of /metrics/cadvisor, with the values of /stats/summary.
-func cadvisorMetrics(node Node) http.Handler {
-	registry := metrics.NewKubeRegistry()
-	registry.RawMustRegister(cadvisor{node})
-	return metrics.HandlerFor(registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError})
-}
+func cadvisorMetrics(node Node) http.Handler { return serveMetrics(cadvisor{node}) }
 
 // cadvisor collects the metrics when they are read.
 type cadvisor struct{ node Node }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-base/metrics"
 	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
@@ -33,8 +32,8 @@ type End struct{ Type, ExitCode, Reason string }
 
 // The metrics of /metrics whose values are known here. Upstream's own are global variables.
 var (
-	buildInfo = metrics.NewDesc("kubernetes_build_info", "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
-		[]string{"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform"}, nil, metrics.BETA, "")
+	buildInfo = prometheus.NewDesc("kubernetes_build_info", "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+		[]string{"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform"}, nil)
 	nodeName          = kubeletDesc(kubeletmetrics.NodeNameKey, "The node's name. The count is always 1.", kubeletmetrics.NodeLabelKey)
 	cgroupVersion     = kubeletDesc(kubeletmetrics.CgroupVersionKey, "cgroup version on the hosts.")
 	runningPods       = kubeletDesc(kubeletmetrics.RunningPodsKey, "Number of pods that have a running pod sandbox")
@@ -52,48 +51,36 @@ var (
 
 // The histograms of /metrics.
 var (
-	containersPerPod = histogramDesc("containers_per_pod_count", "The number of containers per pod.")
-	podStartDuration = histogramDesc(kubeletmetrics.PodStartDurationKey, "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run")
+	containersPerPod = kubeletDesc("containers_per_pod_count", "The number of containers per pod.")
+	podStartDuration = kubeletDesc(kubeletmetrics.PodStartDurationKey, "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run")
 )
 
-func histogramDesc(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, "[ALPHA] "+help, nil, nil)
-}
-
-func kubeletDesc(name, help string, labels ...string) *metrics.Desc {
-	return metrics.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
+func kubeletDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, "[ALPHA] "+help, labels, nil)
 }
 
 // nodeMetrics returns the handler of /metrics.
-func nodeMetrics(node Node) http.Handler {
-	registry := metrics.NewKubeRegistry()
-	registry.CustomMustRegister(&nodeCollector{node: node})
-	registry.RawMustRegister(histograms{node})
-	return metrics.HandlerFor(registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError})
-}
+func nodeMetrics(node Node) http.Handler { return serveMetrics(nodeCollector{node}) }
 
 // nodeCollector collects the metrics when they are read.
-type nodeCollector struct {
-	metrics.BaseStableCollector
-	node Node
-}
+type nodeCollector struct{ node Node }
 
-// DescribeWithStability implements metrics.StableCollector.
-func (c *nodeCollector) DescribeWithStability(to chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{
-		buildInfo, nodeName, cgroupVersion, runningPods, runningContainers, desiredPods, activePods, mirrorPods, ephemeral, startedPods, podErrors, startedContainers, terminated, containerErrors,
+// Describe implements prometheus.Collector.
+func (nodeCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		buildInfo, nodeName, cgroupVersion, runningPods, runningContainers, desiredPods, activePods, mirrorPods, ephemeral, startedPods, podErrors, startedContainers, terminated, containerErrors, containersPerPod, podStartDuration,
 	} {
 		to <- desc
 	}
 }
 
-// CollectWithStability implements metrics.StableCollector.
-func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
-	gauge := func(desc *metrics.Desc, value int, labels ...string) {
-		to <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value), labels...)
+// Collect implements prometheus.Collector.
+func (c nodeCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
 	}
-	counter := func(desc *metrics.Desc, value int, labels ...string) {
-		to <- metrics.NewLazyConstMetric(desc, metrics.CounterValue, float64(value), labels...)
+	counter := func(desc *prometheus.Desc, value int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value), labels...)
 	}
 	v := release.Info()
 	gauge(buildInfo, 1, v.Major, v.Minor, v.GitVersion, v.GitCommit, v.GitTreeState, v.BuildDate, v.GoVersion, v.Compiler, v.Platform)
@@ -155,20 +142,6 @@ func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
 	for failure, n := range counts.ContainerErrors {
 		counter(containerErrors, n, failure.Type, failure.Code)
 	}
-}
-
-// histograms collects the histograms when they are read.
-type histograms struct{ node Node }
-
-// Describe implements prometheus.Collector.
-func (histograms) Describe(to chan<- *prometheus.Desc) {
-	to <- containersPerPod
-	to <- podStartDuration
-}
-
-// Collect implements prometheus.Collector.
-func (c histograms) Collect(to chan<- prometheus.Metric) {
-	counts := c.node.Counts()
 	to <- counts.Sizes.metric(containersPerPod)
 	to <- counts.PodStarts.metric(podStartDuration)
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/component-base/metrics"
 )
 
 // Probe is a probe of a container of a pod.
@@ -25,11 +24,7 @@ var (
 )
 
 // probeMetrics returns the handler of /metrics/probes.
-func probeMetrics(node Node) http.Handler {
-	registry := metrics.NewKubeRegistry()
-	registry.RawMustRegister(probeCollector{node})
-	return metrics.HandlerFor(registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError})
-}
+func probeMetrics(node Node) http.Handler { return serveMetrics(probeCollector{node}) }
 
 // probeCollector collects the metrics when they are read.
 type probeCollector struct{ node Node }

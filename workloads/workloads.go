@@ -79,6 +79,9 @@ func New(c *fakecluster.Cluster, opts ...Option) (*Workloads, error) {
 	return w, nil
 }
 
+// errClosed is the error of workloads whose cluster is closed while they start.
+var errClosed = errors.New("the cluster is closed")
+
 func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if c == nil {
 		return errors.New("the cluster is nil: give one of fakecluster.Start or fakecluster.New")
@@ -97,8 +100,10 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if err != nil {
 		return err
 	}
-	started := make(chan struct{}) // before that there is nothing to end
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.logger))
+	started := make(chan struct{}) // before that there is no world to close
 	w.end = sync.OnceFunc(func() {
+		cancel()
 		<-started
 		if w.world != nil {
 			w.world.Close()
@@ -109,11 +114,16 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		w.end()
 	})
 	if err != nil {
+		cancel()
 		return err
 	}
 	defer func() {
 		close(started)
 		if err != nil {
+			if ctx.Err() != nil {
+				err = errClosed
+			}
+			cancel()
 			w.attachment.Detach()
 		}
 	}()
@@ -122,11 +132,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		return err
 	}
 	if len(s.nodes) > 0 {
-		if err := w.createRoles(context.Background()); err != nil {
+		if err := w.createRoles(ctx); err != nil {
 			return err
 		}
 		if s.controlPlane {
-			if err := w.installControlPlane(context.Background(), c, s); err != nil {
+			if err := w.installControlPlane(ctx, c, s); err != nil {
 				return fmt.Errorf("ControlPlane: %w", err)
 			}
 		}
@@ -139,14 +149,13 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 			return err
 		}
 	}
-	w.world, err = w.run(c, s, clients, scheduler)
+	w.world, err = w.run(ctx, c, s, clients, scheduler)
 	return err
 }
 
 // run starts the parts of the workloads in order. The informers start with the controllers, so parts that use
 // informers come before them.
-func (w *Workloads) run(c *fakecluster.Cluster, s *settings, clients []string, scheduler *config.KubeSchedulerConfiguration) (*world.World, error) {
-	ctx := klog.NewContext(context.Background(), s.logger)
+func (w *Workloads) run(ctx context.Context, c *fakecluster.Cluster, s *settings, clients []string, scheduler *config.KubeSchedulerConfiguration) (*world.World, error) {
 	controllers, err := controlplane.NewControllers(ctx, controlplane.Config{
 		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Signing: w.attachment.Signing, Mapper: c.RESTMapper(),
 		Controllers: clients, Report: w.report,

@@ -109,16 +109,25 @@ func (c *cluster) end() []error {
 	return c.errs
 }
 
-// close closes the cluster and what lives in it.
+// close closes the cluster and what lives in it. Workloads that start end with the cluster: they might never have started.
 func (c *cluster) close() (errs []error) {
-	life := c.endLife()
 	if c.other != nil {
 		return c.other.end()
 	}
-	if life != nil {
-		errs = parts(life.Close())
+	c.mu.Lock()
+	starting := c.starting
+	c.mu.Unlock()
+	if starting != nil {
+		errs = parts(c.Close())
+		<-starting
 	}
-	return append(errs, parts(c.Close())...)
+	if life := c.life(); life != nil {
+		errs = append(errs, parts(life.Close())...)
+	}
+	if starting == nil {
+		errs = append(errs, parts(c.Close())...)
+	}
+	return errs
 }
 
 // parts returns the errors that errors.Join has joined.

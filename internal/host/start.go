@@ -126,7 +126,7 @@ func (c *cluster) live(config []byte) error {
 	return nil
 }
 
-// beginLife returns a channel to close when workloads have started or failed. The end of the cluster waits for that.
+// beginLife returns a channel to close when workloads have started or failed. The end of the cluster ends the start, and waits for that.
 func (c *cluster) beginLife() (started chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,19 +138,6 @@ func (c *cluster) beginLife() (started chan struct{}, err error) {
 	}
 	c.starting = make(chan struct{})
 	return c.starting, nil
-}
-
-// endLife returns the workloads of a cluster that ends, or nil. It waits for those that start.
-func (c *cluster) endLife() *workloads.Workloads {
-	c.mu.Lock()
-	starting := c.starting
-	c.mu.Unlock()
-	if starting != nil {
-		<-starting
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.workloads
 }
 
 // Workloads is the request to start workloads.

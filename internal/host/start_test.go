@@ -4,9 +4,32 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
+
+// Workloads that never start, here because nobody may list Nodes, end with their cluster.
+func TestTheEndOfAClusterEndsWorkloadsThatStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Options{})
+		defer h.Close()
+		made, err := fakecluster.New(fakecluster.InProcess())
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Inject(faults.Fault{Verb: "list", Resource: "nodes", Effect: faults.InternalError("")})
+		c := newCluster(h, made)
+		refused := make(chan error, 1)
+		go func() { refused <- c.live([]byte(`{"nodes": 1}`)) }()
+		time.Sleep(time.Hour)
+		c.end()
+		if err := <-refused; err == nil || err.Error() != "the cluster is closed" {
+			t.Errorf("workloads that start: %v", err)
+		}
+	})
+}
 
 // The end of a cluster waits for workloads that start, without a stop of time, also if the cluster ends twice. Workloads that would begin meanwhile are refused.
 func TestTheEndOfAClusterWaitsForWorkloadsThatStart(t *testing.T) {

@@ -2,25 +2,19 @@ package host
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
-	"github.com/fakecluster/fakecluster/internal/place"
 )
 
 // A cluster with the virtual time of a client's testing/synctest bubble lives in a bubble of the host. The goroutine
@@ -70,38 +64,12 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if b.Exploration != "" && (b.Cluster != "" || b.KubernetesVersion != "") {
 		return refuse(http.StatusBadRequest, "exploration: the bubble of a trial has no cluster and no kubernetesVersion: the exploration has them")
 	}
-	if x := h.elsewhere(b.Exploration); x != nil {
-		if err := x.checkSession(b.Session); err != nil {
-			return err
-		}
-		return x.other.session.pipeBubble(w, Bubble{Session: x.other.session.id, Exploration: x.other.name, Trial: b.Trial})
-	}
-	answer := OpenedBubble{b.Session, b.Cluster, b.Exploration}
-	other, err := isOther(b.KubernetesVersion)
+	there, asked, err := h.bubbleElsewhere(b)
 	if err != nil {
 		return err
 	}
-	var there *otherSession
-	if b.Cluster != "" {
-		c, err := h.cluster(b.Cluster)
-		switch {
-		case err != nil:
-			return err
-		case c.driver != nil:
-			return errOtherBubble
-		case c.other != nil:
-			if there, err = h.otherSession(b.Session, c.other.session.version); err != nil {
-				return err
-			}
-			b.Cluster = c.other.cluster.Cluster
-		}
-	} else if other {
-		if there, err = h.otherSession(b.Session, b.KubernetesVersion); err != nil {
-			return err
-		}
-	}
 	if there != nil {
-		return there.pipeBubble(w, Bubble{Session: there.id, Cluster: b.Cluster})
+		return there.pipeBubble(w, asked)
 	}
 	if h.options.Bubble == nil {
 		return refuse(http.StatusNotImplemented, "this host cannot create bubbles: use the host that the program fakecluster starts")
@@ -125,7 +93,7 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 		return err
 	}
 	defer conn.Close()
-	if !answerRaw(conn, answer) {
+	if !answerRaw(conn, OpenedBubble{b.Session, b.Cluster, b.Exploration}) {
 		return nil
 	}
 	d.conn, d.reader, d.out = conn, buffered.Reader, make([]byte, frameHead, 4<<10)
@@ -141,6 +109,42 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 		d.tellEnd()
 	}
 	return nil
+}
+
+// bubbleElsewhere returns the session in the host of another version that must open a bubble, and what to ask it for; nil: this host opens it.
+func (h *Host) bubbleElsewhere(b Bubble) (*otherSession, Bubble, error) {
+	if x := h.elsewhere(b.Exploration); x != nil {
+		if err := x.checkSession(b.Session); err != nil {
+			return nil, Bubble{}, err
+		}
+		there := x.other.session
+		return there, Bubble{Session: there.id, Exploration: x.other.name, Trial: b.Trial}, nil
+	}
+	other, err := isOther(b.KubernetesVersion)
+	if err != nil {
+		return nil, Bubble{}, err
+	}
+	version, origin := b.KubernetesVersion, ""
+	if b.Cluster != "" {
+		c, err := h.cluster(b.Cluster)
+		switch {
+		case err != nil:
+			return nil, Bubble{}, err
+		case c.driver != nil:
+			return nil, Bubble{}, errOtherBubble
+		case c.other == nil:
+			return nil, Bubble{}, nil
+		}
+		other, version, origin = true, c.other.session.version, c.other.cluster.Cluster
+	}
+	if !other {
+		return nil, Bubble{}, nil
+	}
+	there, err := h.otherSession(b.Session, version)
+	if err != nil {
+		return nil, Bubble{}, err
+	}
+	return there, Bubble{Session: there.id, Cluster: origin}, nil
 }
 
 // tellEnd tells a client that is still there why the bubble has ended by itself.
@@ -377,237 +381,4 @@ func (d *driver) mistake(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.out = appendText(appendKind(d.out, mistakeFound, 0), text)
-}
-
-// exchange is a request of a frame, to a cluster or to the control API.
-type exchange struct {
-	driver  *driver
-	id      uint64
-	cluster string // empty: the control API
-	request *http.Request
-	cancel  context.CancelFunc
-	ended   bool // the client has the whole answer, at the latest with the next frame; guarded by the lock of the driver
-}
-
-// read reads the request.
-func (x *exchange) read(messages *reader) error {
-	var fields [4][]byte
-	for i := range fields {
-		var err error
-		if fields[i], err = messages.text(); err != nil {
-			return err
-		}
-	}
-	header, err := messages.header()
-	if err != nil {
-		return err
-	}
-	body, err := messages.text()
-	if err != nil {
-		return err
-	}
-	x.cluster = string(fields[0])
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), driverKey{}, x.driver))
-	if x.driver.trial != nil {
-		ctx = place.WithCaller(ctx, header.Get(callerHeader))
-	}
-	header.Del(callerHeader)
-	x.cancel = cancel
-	x.request, err = http.NewRequestWithContext(ctx, string(fields[1]), "http://"+string(fields[3])+string(fields[2]), bytes.NewReader(bytes.Clone(body)))
-	if err != nil {
-		return err
-	}
-	x.request.Header = header
-	return nil
-}
-
-// callerHeader has the line of code that sends a write of an operator, which is explored.
-const callerHeader = "Fakecluster-Caller"
-
-// put adds messages to the next frame.
-func (x *exchange) put(add func(out []byte) []byte) {
-	x.driver.mu.Lock()
-	defer x.driver.mu.Unlock()
-	x.driver.out = add(x.driver.out)
-}
-
-func (x *exchange) putData(p []byte) {
-	x.put(func(out []byte) []byte { return appendText(appendKind(out, answerData, x.id), p) })
-}
-
-func (x *exchange) putHead(status int, header http.Header) {
-	x.put(func(out []byte) []byte {
-		return appendHeader(binary.AppendUvarint(appendKind(out, answerHead, x.id), uint64(status)), header)
-	})
-}
-
-func (x *exchange) putEnd(text string) {
-	x.put(func(out []byte) []byte { x.ended = true; return appendText(appendKind(out, answerEnd, x.id), text) })
-}
-
-// serve serves the request.
-func (x *exchange) serve() {
-	defer x.cancel()
-	if x.cluster == "" {
-		answer, returned := newRecorder(), false
-		defer func() {
-			if !returned { // runtime.Goexit, by the test of an exploration
-				answer = newRecorder()
-				writeError(answer, failed(errTestFailed))
-			}
-			x.putHead(answer.code, answer.header)
-			x.putData(answer.body.Bytes())
-			x.putEnd("")
-		}()
-		x.driver.host.serveRoute(answer, x.request)
-		returned = true
-		return
-	}
-	if err := x.forward(); err != nil {
-		x.putEnd(err.Error())
-		return
-	}
-	x.putEnd("")
-}
-
-// errTestFailed is the answer to a call that has failed the test of an exploration, which has the reason in its log.
-var errTestFailed = errors.New("this has failed the run, whose log has the reason")
-
-// forward sends the request to its cluster.
-func (x *exchange) forward() error {
-	c, err := x.driver.host.living(x.cluster)
-	if err != nil {
-		return err
-	}
-	if c.driver != x.driver {
-		return errOtherBubble
-	}
-	answer, err := c.transport.RoundTrip(x.request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	x.putHead(answer.StatusCode, answer.Header)
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	for {
-		n, err := answer.Body.Read(*buffer)
-		if n > 0 {
-			x.putData((*buffer)[:n])
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
-
-// recorder is a ResponseWriter that stores the answer of the control API.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func newRecorder() *recorder { return &recorder{header: http.Header{}, code: http.StatusOK} }
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(code int)        { r.code = code }
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-// pipeBubble opens the bubble in the host of another version, and copies frames between it and the client.
-func (o *otherSession) pipeBubble(w http.ResponseWriter, b Bubble) error {
-	text, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	there, err := net.Dial(o.network, o.address)
-	if err != nil {
-		return err
-	}
-	defer there.Close()
-	req, err := http.NewRequest(http.MethodPost, o.base+"/v1/bubbles", bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	if o.token != "" {
-		req.Header.Set("Authorization", "Bearer "+o.token)
-	}
-	if err := req.Write(there); err != nil {
-		return err
-	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	copied := make(chan struct{})
-	go func() {
-		defer close(copied)
-		_, _ = io.Copy(there, buffered) // ends with one of the connections
-		_ = there.Close()
-	}()
-	_, _ = io.Copy(conn, there)
-	_ = conn.Close()
-	<-copied
-	return nil
-}
-
-// strayAddress returns the address of clusters in bubbles. A client that connects to it does not use the transport of
-// the cluster, and gets an error that says how to use it.
-func (h *Host) strayAddress() (string, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stray != nil {
-		return "http://" + h.stray.Addr().String(), nil
-	}
-	if h.closed {
-		return "", errors.New("the host has ended")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	h.stray = l
-	go func() {
-		_ = (&http.Server{Handler: http.HandlerFunc(h.serveStray), ReadHeaderTimeout: 10 * time.Second}).Serve(l) // until Close
-	}()
-	return "http://" + l.Addr().String(), nil
-}
-
-// strayText is the error for a client with its own transport.
-const strayText = "the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster, " +
-	"as in &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1} or &http.Client{Transport: c.Transport()}"
-
-// strayUpgradeText is the error for a client that upgrades its own connection, as the executors and dialers of client-go do.
-const strayUpgradeText = "the cluster lives in a synctest bubble, where a socket stops the time, and remotecommand.NewSPDYExecutor, remotecommand.NewWebSocketExecutor and spdy.RoundTripperFor open one: " +
-	"write c.Exec, c.AttachPod or c.PortForward, or make the executor with spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.Transport()})"
-
-// serveStray rejects a request of a client with its own transport. It also reports the mistake to the bubble of the
-// cluster, which it finds by the token.
-func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
-	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-	text := strayText
-	if req.Header.Get("Upgrade") != "" {
-		text = strayUpgradeText
-	}
-	h.mu.Lock()
-	told := map[*driver]bool{}
-	for _, c := range h.clusters {
-		if c.driver != nil && subtle.ConstantTimeCompare([]byte(c.token), []byte(token)) == 1 {
-			told[c.driver] = true
-		}
-	}
-	h.mu.Unlock()
-	for d := range told {
-		d.mistake(text)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Connection", "close") // leaves no goroutine in the client's bubble
-	w.WriteHeader(http.StatusBadRequest)
-	_ = encode(w, map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{}, "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest, "message": text}) // the client may have gone
 }

@@ -222,3 +222,41 @@ func (c *otherCluster) forward(here string, w http.ResponseWriter, req *http.Req
 	w.WriteHeader(answer.StatusCode)
 	_, _ = io.Copy(w, answer.Body) // the client may have gone
 }
+
+// pipeBubble opens the bubble in the host of another version, and copies frames between it and the client.
+func (o *otherSession) pipeBubble(w http.ResponseWriter, b Bubble) error {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	there, err := net.Dial(o.network, o.address)
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	req, err := http.NewRequest(http.MethodPost, o.base+"/v1/bubbles", bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if o.token != "" {
+		req.Header.Set("Authorization", "Bearer "+o.token)
+	}
+	if err := req.Write(there); err != nil {
+		return err
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(there, buffered) // ends with one of the connections
+		_ = there.Close()
+	}()
+	_, _ = io.Copy(conn, there)
+	_ = conn.Close()
+	<-copied
+	return nil
+}

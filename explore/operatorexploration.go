@@ -14,6 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/collector"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
@@ -158,7 +159,7 @@ func (r *results) needed(requests []inspect.AccessRequest) {
 func (e *operatorExploration) explore() (Found, error) {
 	e.results.began, e.results.found.Left = time.Now(), e.left
 	e.results.reported = e.results.began
-	defer collectLess()()
+	defer collector.RunLess()()
 	if err := e.rest(); err != nil {
 		return e.results.found, err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/collector"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -101,6 +102,7 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.logger))
+	context.AfterFunc(ctx, collector.RunLess())
 	started := make(chan struct{}) // before that there is no world to close
 	w.end = sync.OnceFunc(func() {
 		cancel()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fakecluster/fakecluster/internal/collector"
 	"github.com/fakecluster/fakecluster/internal/host"
 	"github.com/fakecluster/fakecluster/internal/release"
 )
@@ -124,6 +125,7 @@ const lastAnswers = time.Second
 
 // serveHost serves a host until it is done or the context ends. It calls listening when clients can connect.
 func serveHost(ctx context.Context, l net.Listener, options host.Options, listening func() error) error {
+	defer collector.RunLess()()
 	h := host.New(options)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)

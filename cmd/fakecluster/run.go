@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/collector"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/remote"
 	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
@@ -48,10 +48,6 @@ type runFlags struct {
 	grace           time.Duration
 	changesAll      bool
 }
-
-// gcPercent is the garbage collection target of run. The process is short, and its clusters soon become
-// garbage, so frequent collections would waste time.
-const gcPercent = 400
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -171,7 +167,7 @@ func (f *runFlags) play(cmd *cobra.Command, paths []string) error {
 	// Libraries log rejected requests. Scenarios expect rejections, so the log is dropped.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
-	debug.SetGCPercent(gcPercent)
+	defer collector.RunLess()() // clusters soon become garbage
 	reporter := player.NewReporter(cmd.OutOrStdout())
 	reporter.Quiet, reporter.Verbose = f.quiet, f.verbose
 	if isTerminal(cmd.OutOrStdout()) {

@@ -21,13 +21,13 @@ func TestNoPackageVariableChanges(t *testing.T) {
 	want := []string{
 		"clientgo sets utilruntime.ErrorHandlers",        // when the process starts
 		"cmd/fakecluster sets utilruntime.ErrorHandlers", // in its own process
-		"explore sets collector",                         // how often the garbage collector runs during explorations
 		"fakecluster sets tested",                        // the clusters whose tests run, which log a panic
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
 		"internal/bubble sets driven",                    // the bubbles whose time passes as something outside says
 		"internal/bubble sets passings",                  // the bubbles whose time may pass without end
 		"internal/bubble sets watched",                   // the bubbles whose time is checked
 		"internal/builtin sets podstorage.EvictionsRetry",
+		"internal/collector sets collector",                // how often the garbage collector runs while clusters live
 		"internal/testing/seedtest has seeded, a sync.Map", // of tests
 		"internal/write sets jsonpatch.AccumulatedCopySizeLimit",
 		"workloads/internal/controlplane sets utilruntime.PanicHandlers", // when the process starts

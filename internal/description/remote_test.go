@@ -19,11 +19,12 @@ var copied = map[string][]string{
 	"faults":             {"doc.go", "hold.go"},
 	"inspect":            {"doc.go"},
 	"internal/callers":   {},
+	"internal/collector": {},
 	"internal/printable": {},
 }
 
 // alone are files that are copied although the other files of their package are not.
-var alone = []string{"explore/collector.go", "explore/oracle.go", "explore/recorder.go", "explore/result.go", "explore/testflags.go", "explore/trialtest.go"}
+var alone = []string{"explore/oracle.go", "explore/recorder.go", "explore/result.go", "explore/testflags.go", "explore/trialtest.go"}
 
 // sources returns the files that are copied.
 func sources(t *testing.T) []string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/remote"
+	"github.com/fakecluster/fakecluster/remote/internal/collector"
 	"github.com/fakecluster/fakecluster/remote/internal/exploration"
 )
 
@@ -188,7 +189,7 @@ func explore(t *testing.T, fails bool, versions ...Subject) (found Found, err er
 		}
 		x.Versions = append(x.Versions, v)
 	}
-	defer collectLess()()
+	defer collector.RunLess()()
 	return found, remote.Explore(t, x)
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -334,14 +335,28 @@ func TestContainersEndWithTheirClient(t *testing.T) {
 			}
 			admin(t, c).must("POST", pods, pod("wait", "wait", "", ""))
 			<-listens
-			c.bubble.conn.Close() // as if the process had been killed
+			breakOff(t, c)
 			if err := c.Close(); err == nil || !strings.Contains(err.Error(), "the host of the cluster has ended, or does not answer") {
 				t.Errorf("the end: %v", err)
 			}
 			<-ended
 		})
 	}
-	for clusters(t, base) != before { // the host has virtual time for their ends
-		runtime.Gosched()
+	if after := clusters(t, base); after != before {
+		t.Errorf("clusters are left: %s, and before: %s", after, before)
+	}
+}
+
+// breakOff ends the connection of a bubble as if its process had been killed, and waits until the host has ended the bubble, which takes virtual time
+// there: it closes its end of the connection then.
+func breakOff(t *testing.T, c *Cluster) {
+	t.Helper()
+	c.bubble.mu.Lock()
+	defer c.bubble.mu.Unlock()
+	if err := c.bubble.conn.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c.bubble.conn); err != nil {
+		t.Fatal(err)
 	}
 }

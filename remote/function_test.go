@@ -438,6 +438,44 @@ func TestFunctionsOfAClusterOfAnotherVersion(t *testing.T) {
 	})
 }
 
+// The end of a cluster in a bubble waits for handlers that clean up after the end of their calls, and no longer than a minute.
+func TestTheEndOfAClusterWaitsForHandlers(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		cleanup, want time.Duration
+	}{
+		{"a handler that cleans up", 20 * time.Second, 20 * time.Second},
+		{"a handler that goes on", 5 * time.Minute, time.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ending time.Time
+				called, ended := make(chan struct{}), make(chan struct{})
+				t.Cleanup(func() { // after the end of the cluster, which takes a moment itself
+					within(t, "the end of the cluster", time.Since(ending), test.want, 2*time.Second)
+					close(ended)
+				})
+				_, u := hook(t, denial(func(req *http.Request, _ string) string {
+					close(called)
+					<-req.Context().Done()
+					select {
+					case <-time.After(test.cleanup):
+					case <-ended:
+					}
+					return ""
+				}))
+				go func() { // ends with the cluster
+					if answer, err := u.open("POST", maps, configMap("a")); err == nil {
+						_ = answer.Body.Close()
+					}
+				}()
+				<-called
+				ending = time.Now()
+			})
+		})
+	}
+}
+
 // Nothing is left of calls whose bubbles have ended.
 func TestNothingIsLeftOfCalls(t *testing.T) {
 	for range 20 {

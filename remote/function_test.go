@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -284,6 +285,57 @@ func TestAnAPIServiceIsAHandlerOfTheTest(t *testing.T) {
 		close(more)
 		if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
 			t.Errorf("the end: %q %v", rest, err)
+		}
+	})
+}
+
+// A handler outside of bubbles may take over the connection of a request, as that of an exec does. In a bubble it is told that it cannot.
+func TestAHandlerUpgradesAConnection(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
+		var refused error
+		api := http.NewServeMux()
+		api.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "tests.example.com/v1", "resources": []}`)
+		})
+		api.HandleFunc("/apis/tests.example.com/v1/echo", func(w http.ResponseWriter, req *http.Request) {
+			conn, both, err := http.NewResponseController(w).Hijack()
+			if refused = err; err != nil {
+				http.Error(w, err.Error(), http.StatusNotImplemented)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.Copy(conn, both)
+		})
+		c := Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads(`{"nodes": 1}`))
+		req, err := http.NewRequest("GET", c.URL()+"/apis/tests.example.com/v1/echo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"echo"}, "Authorization": {"Bearer " + c.Token()}}
+		answer, err := c.Transport().RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if insideBubble() {
+			if answer.StatusCode != http.StatusNotImplemented || !errors.Is(refused, http.ErrNotSupported) {
+				t.Errorf("the answer is %s, and the handler is told %v", answer.Status, refused)
+			}
+			return
+		}
+		if answer.StatusCode != http.StatusSwitchingProtocols {
+			text, _ := io.ReadAll(answer.Body)
+			t.Fatalf("the answer is %s %s", answer.Status, text)
+		}
+		stream := answer.Body.(io.ReadWriteCloser)
+		if _, err := io.WriteString(stream, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 5)
+		if _, err := io.ReadFull(stream, got); err != nil || string(got) != "hello" {
+			t.Errorf("read %q, %v", got, err)
 		}
 	})
 }

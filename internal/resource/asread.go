@@ -22,6 +22,11 @@ func treesAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	if !listsAreAsRead(reflect.ValueOf(a), false) || !listsAreAsRead(reflect.ValueOf(b), false) {
 		return nil, nil, errNotAsRead
 	}
+	return trees(a, b)
+}
+
+// trees returns the JSON of two objects as maps and lists.
+func trees(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	x, err := Tree(a)
 	if err != nil {
 		return nil, nil, err

@@ -6,15 +6,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// differ returns the JSON of two objects of one type, as maps and lists, without most of the equal parts. An update
-// changes little, and converting to maps takes longer than comparing. It fails as treesAsRead does.
+// Differ returns the JSON of two objects of one type, as maps and lists, without most of the equal parts. An update
+// changes little, and converting to maps takes longer than comparing.
 //
 // For example, of {spec: {replicas: 1, template: T}} and {spec: {replicas: 2, template: T}} it returns {spec: {replicas:
 // 1}} and {spec: {replicas: 2}}. It leaves out whole lists only.
-func differ(a, b runtime.Object) (map[string]any, map[string]any, error) {
+func Differ(a, b runtime.Object) (map[string]any, map[string]any, error) {
+	x, y := withoutEqual(a, b)
+	return trees(x, y)
+}
+
+// differAsRead is Differ, but fails as treesAsRead does.
+func differAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
+	x, y := withoutEqual(a, b)
+	return treesAsRead(x, y)
+}
+
+// withoutEqual returns shallow copies of two objects of one type without most of the equal parts.
+func withoutEqual(a, b runtime.Object) (runtime.Object, runtime.Object) {
 	x, y := reflect.New(reflect.TypeOf(a).Elem()), reflect.New(reflect.TypeOf(b).Elem())
 	dropEqual(x.Elem(), y.Elem(), reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
-	return treesAsRead(x.Interface().(runtime.Object), y.Interface().(runtime.Object))
+	return x.Interface().(runtime.Object), y.Interface().(runtime.Object)
 }
 
 // dropEqual sets the structs x and y to a and b, except for equal fields. It does not alter what a and b point to.

@@ -128,7 +128,7 @@ func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 			return nil, nil, err
 		}
 		if apiVersion == f.Kind.GroupVersion().String() && !f.Types.Keyless() {
-			return differ(a, b)
+			return differAsRead(a, b)
 		}
 		// Upstream rejects an object in another version with duplicate items in a list, and in any version with an item
 		// that lacks all keys, even if the list has not changed.

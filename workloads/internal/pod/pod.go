@@ -3,7 +3,6 @@ package pod
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -535,26 +535,28 @@ func (p *Pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	}
 }
 
-// patchStatus writes a status with a strategic merge patch, as a kubelet does, which keeps conditions of other clients.
-// It returns the unchanged pod if the patch would be empty.
+// patchStatus writes a status. It returns the unchanged pod if there is nothing to write.
 func patchStatus(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
-	before, err := json.Marshal(corev1.Pod{Status: pod.Status})
-	if err != nil {
-		return nil, err
-	}
-	// The uid is a precondition.
-	after, err := json.Marshal(corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: status})
-	if err != nil {
-		return nil, err
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, corev1.Pod{})
-	if err != nil {
-		return nil, err
-	}
-	if string(patch) == fmt.Sprintf(`{"metadata":{"uid":%q}}`, pod.UID) {
-		return pod, nil
+	patch, err := statusPatch(pod, status)
+	if patch == nil || err != nil {
+		return pod, err
 	}
 	return client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+}
+
+// statusPatch returns a strategic merge patch, as a kubelet sends it, which keeps conditions of other clients; nil: the
+// pod has the status already.
+func statusPatch(pod *corev1.Pod, status corev1.PodStatus) ([]byte, error) {
+	before, after, err := resource.Differ(&corev1.Pod{Status: pod.Status}, &corev1.Pod{Status: status})
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergeMapPatch(before, after, corev1.Pod{})
+	if len(patch) == 0 || err != nil {
+		return nil, err
+	}
+	patch["metadata"] = map[string]any{"uid": string(pod.UID)} // a precondition
+	return json.Marshal(patch)
 }
 
 // schedule sets the timer for the next due event.

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -241,7 +242,19 @@ func (p *Pod) overwritten() bool {
 // sameByKubelet reports whether the kubelet's parts of two statuses are equal, as isPodStatusByKubeletEqual of the
 // kubelet does.
 func sameByKubelet(a, b *corev1.PodStatus) bool {
-	return apiequality.Semantic.DeepEqual(byKubelet(a), byKubelet(b))
+	x, y := byKubelet(a), byKubelet(b)
+	return sameInProtobuf(&x, &y) || apiequality.Semantic.DeepEqual(x, y)
+}
+
+// sameInProtobuf reports whether two statuses have one encoding. Most equal statuses do, and encoding them is cheaper
+// than comparing their fields by reflection.
+func sameInProtobuf(a, b *corev1.PodStatus) bool {
+	x, err := a.Marshal()
+	if err != nil {
+		return false
+	}
+	y, err := b.Marshal()
+	return err == nil && bytes.Equal(x, y)
 }
 
 // byKubelet returns the kubelet's part of a status, without the times of its conditions, which follow from the rest.

@@ -128,7 +128,7 @@ type remembered struct {
 // The size of a Memory, in bytes. A decoded object is several times as large as its text: a Pod of 3.9 KB takes 7 KB, and
 // the owners of its fields 6 KB.
 const (
-	memoryBytes     = 16 << 20
+	memoryBytes     = 32 << 20
 	bytesOfDecoded  = 4 // per byte of text
 	bytesOfAnything = 512
 )

@@ -105,8 +105,8 @@ func TestAMemoryIsBounded(t *testing.T) {
 	v, codec := namespaces()
 	m := resource.NewMemory(false)
 	var records []store.Record
-	for i := range 5 { // each counts 4 MB: there is room for three
-		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 1<<20))
+	for i := range 5 { // each counts 8 MB: there is room for three
+		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 2<<20))
 		records = append(records, record)
 		m.Remember(v, record, resource.Decoded{Object: ns})
 	}

@@ -183,14 +183,7 @@ func mergeJSON(p Patch, before string) (after []byte, complaints []error, err er
 
 // patchStrategically applies a strategic merge patch. Only kinds with Go types accept one.
 func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Object, error) {
-	patch := map[string]any{}
-	var complaints []error
-	var err error
-	if reportsStrictErrors(p.Validation) {
-		complaints, err = kjson.UnmarshalStrict(p.Body, &patch)
-	} else {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(p.Body, &patch)
-	}
+	patch, complaints, err := decodePatch(p)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -202,6 +195,20 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 		return nil, strategicMergeError(err, patch)
 	}
 	return obj, a.reportDecodingErrors(p, complaints, func() string { return printedPatch(patch) })
+}
+
+// decodePatch reads a strategic merge patch.
+func decodePatch(p Patch) (patch map[string]any, complaints []error, err error) {
+	if patch, plain := json.Decode(string(p.Body)); plain {
+		return patch, nil, nil
+	}
+	patch = map[string]any{}
+	if reportsStrictErrors(p.Validation) {
+		complaints, err = kjson.UnmarshalStrict(p.Body, &patch)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(p.Body, &patch)
+	}
+	return patch, complaints, err
 }
 
 // printedPatch returns a patch as upstream prints it in an error: after the merge, which removes directives and nulls.

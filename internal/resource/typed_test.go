@@ -191,6 +191,8 @@ func TestStrategicMerge(t *testing.T) {
 			[]corev1.ObjectReference{}, "", false},
 		{"unknown fields come as a strict error beside the object, if they are to be reported", map[string]any{"x": "y"}, true,
 			[]corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, `strict decoding error: unknown field "x"`, false},
+		{"with their paths", map[string]any{"metadata": map[string]any{"y": "z"}, "secrets": []any{map[string]any{"name": "a", "x": "y"}}}, true,
+			[]corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, `strict decoding error: unknown field "metadata.y", unknown field "secrets[0].x"`, false},
 		{"and are dropped otherwise", map[string]any{"x": "y"}, false, []corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, "", false},
 		{"a result that is not an object of the kind is a PatchedError", map[string]any{"secrets": "text"}, false, nil,
 			"cannot restore slice from string", true},

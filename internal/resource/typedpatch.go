@@ -46,7 +46,7 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 		return nil, err
 	}
 	c.later.Rename(merged)
-	strict := c.later.Restore(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, validate))
+	strict := c.later.Restore(fromTree(merged, patched, validate))
 	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
 		return nil, &PatchedError{strict}
 	}
@@ -56,6 +56,54 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 		return nil, err
 	}
 	return obj, strict
+}
+
+// fromTree sets the object to which obj points to a tree. With validate, it returns a strict decoding error for fields
+// that the type does not have. Upstream's validation records all fields of each struct, so it only runs for its error.
+func fromTree(tree map[string]any, obj runtime.Object, validate bool) error {
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj)
+	if err != nil || !validate || hasFields(reflect.ValueOf(obj), tree) {
+		return err
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, obj, true)
+}
+
+// hasFields reports whether the type of a value has all fields of its JSON. It may return false for a type that does.
+func hasFields(v reflect.Value, tree any) bool {
+	if v.Kind() == reflect.Pointer {
+		return tree == nil || hasFields(v.Elem(), tree)
+	}
+	t := value.TypeReflectEntryOf(v.Type())
+	if tree == nil || isScalar(v.Type()) || t.CanConvertFromUnstructured() {
+		return true
+	}
+	switch tree := tree.(type) {
+	case map[string]any:
+		if v.Kind() == reflect.Map {
+			return isScalar(v.Type().Elem()) || value.TypeReflectEntryOf(v.Type().Elem()).CanConvertFromUnstructured()
+		}
+		if v.Kind() != reflect.Struct {
+			return false
+		}
+		for name, entry := range tree {
+			f := t.Fields()[name]
+			if f == nil || !hasFields(f.GetFrom(v), entry) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		if v.Kind() != reflect.Slice || v.Len() != len(tree) {
+			return false
+		}
+		for i, entry := range tree {
+			if !hasFields(v.Index(i), entry) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // patchedFields are the paths of the fields that a strategic merge patch may change. An empty path is the whole object.
@@ -105,12 +153,12 @@ func hasStrategy(t reflect.Type, name string) bool {
 	return err != nil || strings.Join(field.GetPatchStrategies(), "") != "" // a field without one has an empty one
 }
 
-// asPointer returns a pointer, or a pointer to a struct. Other values have none.
+// asPointer returns a pointer, or a pointer to a struct with an address. Other values have none.
 func asPointer(v reflect.Value) reflect.Value {
-	switch v.Kind() {
-	case reflect.Pointer:
+	switch {
+	case v.Kind() == reflect.Pointer:
 		return v
-	case reflect.Struct:
+	case v.Kind() == reflect.Struct && v.CanAddr():
 		return v.Addr()
 	}
 	return reflect.Value{}

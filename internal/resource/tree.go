@@ -24,7 +24,7 @@ func Tree(obj runtime.Object) (map[string]any, error) {
 // treeOf returns the JSON of a value of a type.
 func treeOf(v reflect.Value, t *value.TypeReflectCacheEntry) (any, error) {
 	if t.CanConvertToUnstructured() {
-		return t.ToUnstructured(v)
+		return ownTreeOf(v, t)
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -76,6 +76,22 @@ func treeOf(v reflect.Value, t *value.TypeReflectCacheEntry) (any, error) {
 		return m, nil
 	}
 	return nil, fmt.Errorf("%s has no JSON", v.Type())
+}
+
+// ownTreeOf returns the JSON of a value whose type makes it. It calls the method on a pointer if it can, because an
+// interface with the value would have a copy of it.
+func ownTreeOf(v reflect.Value, t *value.TypeReflectCacheEntry) (any, error) {
+	pointer := asPointer(v)
+	if !pointer.IsValid() || pointer.IsNil() {
+		return t.ToUnstructured(v)
+	}
+	switch own := pointer.Interface().(type) {
+	case value.UnstructuredConverterWithError:
+		return own.ToUnstructuredWithError()
+	case value.UnstructuredConverter:
+		return own.ToUnstructured(), nil
+	}
+	return t.ToUnstructured(v)
 }
 
 // listOf returns the JSON of a slice.

@@ -2,7 +2,6 @@ package pod
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"strconv"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -556,7 +556,7 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus) ([]byte, error) {
 		return nil, err
 	}
 	patch["metadata"] = map[string]any{"uid": string(pod.UID)} // a precondition
-	return json.Marshal(patch)
+	return json.Encode(patch)
 }
 
 // schedule sets the timer for the next due event.

@@ -66,7 +66,7 @@ func (b byRules) authorizerOf(u user.Info, s *subject) (*rbac.RBACAuthorizer, er
 	if err != nil {
 		return nil, err
 	}
-	v := view{read, u, s, "role", "clusterrole"} // as in errors of upstream's listers
+	v := &view{read, u, s, "role", "clusterrole"} // as in errors of upstream's listers
 	return rbac.New(v, v, v, v), nil
 }
 
@@ -115,7 +115,7 @@ func (r resolver) rulesOf(ctx context.Context, u user.Info) (*rbacvalidation.Def
 	if err != nil {
 		return nil, err
 	}
-	v := view{read, u, nil, "roles", "clusterroles"}
+	v := &view{read, u, nil, "roles", "clusterroles"}
 	if info, ok := apirequest.RequestInfoFrom(ctx); ok && info.Resource != "" {
 		// As upstream, the NotFound error for a missing role has the resource of the request.
 		v.roleName, v.clusterRoleName = info.Resource, info.Resource

@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -245,10 +247,27 @@ func TestDeletesAnswerTheObjectWhereUpstreamDoes(t *testing.T) {
 	if len(want) < 50 {
 		t.Fatalf("only %d storages have been read", len(want))
 	}
-	for _, r := range Resources(Options{LegacyAPIs: true, RuntimeConfig: RuntimeConfig{versions: optional()}}, nil) {
-		got := slices.ContainsFunc(r.Versions, func(v *resource.Version) bool { return v.Deletion.AnswersObject })
-		if answer, ok := want[r.Names.Plural]; ok && got != answer {
-			t.Errorf("%s: the answer to a delete is the object: %v, and upstream's storage says %v", r.GroupResource(), got, answer)
+	for _, g := range groups {
+		for _, k := range g.kinds { // also those whose feature gate is off
+			got := k.answersDeleted || len(k.answersDeletedIn) > 0
+			if answer, ok := want[k.plural]; ok && got != answer {
+				t.Errorf("%s.%s: answersDeleted is %v, and ReturnDeletedObject of upstream's storage %v", k.plural, g.name, got, answer)
+			}
+		}
+	}
+}
+
+// Kinds whose gate is off by default are served by those who set it.
+func TestTheGateOfAKindCanBeSet(t *testing.T) {
+	for _, g := range groups {
+		for _, k := range g.kinds {
+			if k.gate == "" {
+				continue
+			}
+			other := map[string]bool{string(k.gate): !utilfeature.DefaultFeatureGate.Enabled(k.gate)}
+			if _, err := release.Change(other); err != nil && !strings.Contains(err.Error(), "is locked to") {
+				t.Errorf("%s.%s: %v: remove the gate from unsupported in internal/release/gates.go", k.plural, g.name, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -30,10 +31,7 @@ func TestPluginsIgnoreOtherResources(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			instances, err := newInstances([]*plugin{p}, Configuration{}, noCluster{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			instances := initialized(t, p)
 			passed, applies := 0, 0
 			for _, r := range served {
 				if !r.InTreeAdmission {
@@ -66,6 +64,30 @@ func TestPluginsIgnoreOtherResources(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Plugins get clients and informers when they are created, which is at the first write of a cluster.
+func TestPluginsGetWhatTheyWant(t *testing.T) {
+	for i := range ordered {
+		if p := &ordered[i]; p.register != nil && !p.needsConfiguration {
+			t.Run(p.name, func(t *testing.T) { initialized(t, p) })
+		}
+	}
+}
+
+// initialized returns the instances of a plugin.
+func initialized(t *testing.T, p *plugin) instances {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Fatalf("the plugin gets something that the client in client.go or the factory in informers.go does not have: add it there (%v)\n%s", r, debug.Stack())
+		}
+	}()
+	created, err := newInstances([]*plugin{p}, Configuration{}, noCluster{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
 }
 
 // effect returns what plugins do to a write; empty: nothing.

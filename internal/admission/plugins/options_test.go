@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestPluginsAreThoseOfARealServerInItsOrder(t *testing.T) {
@@ -19,8 +21,32 @@ func TestPluginsAreThoseOfARealServerInItsOrder(t *testing.T) {
 			t.Errorf("%s is off by default: %v, and not so on a real server", p.name, p.offByDefault)
 		}
 	}
-	if !slices.Equal(names, want) {
-		t.Errorf("got  %v\nwant %v", names, want)
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("plugins of order.go (-real +got):\n%s", diff)
+	}
+}
+
+// TestDocsListEveryPlugin compares the row plugins of docs/features.md with the table, in its order.
+func TestDocsListEveryPlugin(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/features.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| plugins \| .* On by default: (.*)\. Off by default: (.*) \|$`).FindStringSubmatch(string(page))
+	if row == nil {
+		t.Fatal("docs/features.md does not have the row plugins")
+	}
+	condition := regexp.MustCompile(` \([^)]*\)`)
+	for i, list := range []string{"on", "off"} {
+		var want []string
+		for _, p := range ordered {
+			if p.offByDefault == (list == "off") {
+				want = append(want, p.name)
+			}
+		}
+		if diff := cmp.Diff(want, strings.Split(condition.ReplaceAllString(row[i+1], ""), ", ")); diff != "" {
+			t.Errorf("plugins that are %s by default (-code +docs/features.md):\n%s", list, diff)
+		}
 	}
 }
 

@@ -14,11 +14,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
+	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 )
 
 // TestEachControllerActs proves for each controller that it runs, has what it needs, and may do its work.
 func TestEachControllerActs(t *testing.T) {
-	for _, c := range []struct {
+	cases := []struct {
 		name string // of the controller, and the rule
 		test func(w world)
 	}{
@@ -218,6 +219,15 @@ spec: {cidrs: [10.9.0.0/16]}`)
 				w.Errorf("the volume is bound to %q", got)
 			}
 		}},
+		{"persistentvolume-expander-controller: a claim that grows waits for the driver of its class", func(w world) {
+			grows := strings.Replace(claim, "spec: {", "spec: {storageClassName: grows, ", 1)
+			w.create("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: grows}, provisioner: example.com/disk, allowVolumeExpansion: true}\n---\n" +
+				strings.Replace(volume, "spec: {", "spec: {storageClassName: grows, ", 1) + "---\n" + grows)
+			w.pass(15 * time.Second) // until it is bound
+			w.patch("persistentvolumeclaims", "data", `{"spec": {"resources": {"requests": {"storage": "2Gi"}}}}`)
+			w.pass(time.Second)
+			w.isLogged("data", "ExternalExpanding: waiting for an external controller to expand this PVC")
+		}},
 		{"ephemeral-volume-controller: a Pod gets a claim of its own", func(w world) {
 			w.create(pod("web", `
 volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]`))
@@ -371,7 +381,18 @@ type: kubernetes.io/service-account-token`)
 				w.Error("there are none")
 			}
 		}},
-	} {
+	}
+	var tested []string
+	for _, c := range cases {
+		controllers, _, _ := strings.Cut(c.name, ": ")
+		tested = append(tested, controllers)
+	}
+	for _, name := range controlplane.Names() {
+		if !slices.Contains(tested, name) {
+			t.Errorf("%s does not have a case whose name begins with it", name)
+		}
+	}
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if seedtest.RaceDetector && strings.Contains(c.name, " a day") {

@@ -15,16 +15,16 @@ import (
 
 // statuses are statuses of one pod, in the order in which it may have them.
 func statuses() []corev1.PodStatus {
-	at := func(seconds int64) metav1.Time { return metav1.NewTime(time.Unix(1_700_000_000+seconds, 0)) }
+	timeOf := func(seconds int64) metav1.Time { return metav1.NewTime(time.Unix(1_700_000_000+seconds, 0)) }
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, generation, seconds int64) corev1.PodCondition {
-		return corev1.PodCondition{Type: kind, Status: status, ObservedGeneration: generation, LastTransitionTime: at(seconds)}
+		return corev1.PodCondition{Type: kind, Status: status, ObservedGeneration: generation, LastTransitionTime: timeOf(seconds)}
 	}
 	pending := corev1.PodStatus{
 		Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable,
 		Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, corev1.ConditionTrue, 1, 0)},
 	}
 	starting := *pending.DeepCopy()
-	start := at(1)
+	start := timeOf(1)
 	starting.StartTime = &start
 	starting.Conditions = append(starting.Conditions, condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue, 1, 1),
 		condition("example.com/gate", corev1.ConditionFalse, 0, 1))
@@ -33,7 +33,7 @@ func statuses() []corev1.PodStatus {
 	running.Conditions = append(running.Conditions[1:], condition(corev1.PodReady, corev1.ConditionTrue, 1, 2))
 	running.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "c", Ready: true, Started: new(true), Image: "i", ContainerID: "containerd://1",
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(2)}},
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: timeOf(2)}},
 		Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: apiresource.MustParse("0.5"), corev1.ResourceMemory: apiresource.MustParse("1000Mi"),
 		}},
@@ -41,7 +41,7 @@ func statuses() []corev1.PodStatus {
 	failed := *running.DeepCopy()
 	failed.Phase, failed.Reason, failed.Message = corev1.PodFailed, "Evicted", "a < b & \u2028"
 	failed.ContainerStatuses[0].Ready, failed.ContainerStatuses[0].State = false, corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, StartedAt: at(2), FinishedAt: at(3)},
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, StartedAt: timeOf(2), FinishedAt: timeOf(3)},
 	}
 	failed.ContainerStatuses = failed.ContainerStatuses[:1]
 	return []corev1.PodStatus{{}, pending, starting, running, failed}

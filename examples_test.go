@@ -32,6 +32,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 	"github.com/fakecluster/fakecluster/workloads"
@@ -383,6 +384,16 @@ func TestScenariosHaveEveryEffectOfAFault(t *testing.T) {
 		word := strings.ToLower(name[:1]) + name[1:]
 		if name != "Fail" && !regexp.MustCompile(`\b`+word+`\b`).MatchString(section(t, language, "Steps")) {
 			t.Errorf("the step fault does not name %s", word)
+		}
+	}
+}
+
+// TestScenariosHaveEveryOptionOfACluster compares the text of the field cluster, which is written by hand, with the fields of the schema.
+func TestScenariosHaveEveryOptionOfACluster(t *testing.T) {
+	text := regexp.MustCompile(`(?m)^  - cluster: .*$`).FindString(page(t, "docs/scenario-language.md"))
+	for _, o := range description.Options() {
+		if o.Scenario != "" && !strings.Contains(text, " "+o.Scenario+": ") {
+			t.Errorf("the field cluster in scenarios/doc.go does not name %s", o.Scenario)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +21,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		names = append(names, string(c))
 	}
 	controllers, plugins := strings.Join(names, ", "), strings.Join(plugins.Names(), ", ")
+	effects := strings.Join(slices.Sorted(maps.Keys(plainEffects)), ", ")
 	const table = "scenario: s\ncases:\n- {name: none, replicas: 0}\n- {name: one, replicas: 1}\nsteps:\n"
 	tests := []struct {
 		rule, text string
@@ -71,7 +74,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a fault without an effect", head + "- fault: {verb: get}\n", []string{
 			`f.yaml:3:10: a fault needs effect or latency`}},
 		{"an effect that there is not", head + "- fault: {effect: conflikt}\n", []string{
-			`f.yaml:3:19: effect: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`}},
+			`f.yaml:3:19: effect: "conflikt" is not one of ` + effects + ` (other effects need a value); did you mean "conflict"?`}},
 		{"two effects", head + "- fault: {effect: {dropWatch: 1, staleRead: 1}}\n", []string{
 			`f.yaml:3:19: a fault must have exactly one effect`}},
 		{"a fault with an answer", head + "- fault: {effect: conflict}\n  expect: {x: 1}\n", []string{
@@ -160,7 +163,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"an error of a case that is none", "scenario: s\ncases:\n- {name: a, error: {cod: 404}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
 			`f.yaml:6:10: the case "a": unknown field "cod" in an error (allowed: body, code, details, message, reason, status); did you mean "code"?`}},
 		{"a fault that a case gives", "scenario: s\ncases:\n- {name: a, f: {effect: conflict}, d: 1h}\n- {name: b, f: {effect: conflikt}, d: soon}\nsteps:\n- fault: !from case.f\n- advance: !from case.d\n", []string{
-			`f.yaml:4:25: effect: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`,
+			`f.yaml:4:25: effect: "conflikt" is not one of ` + effects + ` (other effects need a value); did you mean "conflict"?`,
 			`f.yaml:4:39: advance must be a positive duration such as 1s, 30m or 1h30m, not "soon"`}},
 		{"a duration that one case does not give", "scenario: s\ncases: [{name: a, d: 1h}, {name: b}]\nsteps:\n- advance: !from case.d\n", []string{
 			`f.yaml:4:12: the case "b" does not have the parameter "d"`}},

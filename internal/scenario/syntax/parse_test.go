@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,16 @@ import (
 
 // column is where in its line a mistake is; TestMistakesAreFoundExactly proves it.
 var column = regexp.MustCompile(`^([^: ]+:\d+):\d+: `)
+
+// namesOfClusterFields returns the fields of a cluster in a scenario, sorted and separated by commas.
+func namesOfClusterFields() string {
+	var names []string
+	for _, f := range clusterFields() {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
 
 // Every mistake names the line it is on. The cases are lines of a file f.yaml.
 func TestMistakes(t *testing.T) {
@@ -31,7 +42,7 @@ func TestMistakes(t *testing.T) {
 		{"a scenario has valid fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "step" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks, workloads); did you mean "steps"?`}},
 		{"a cluster has valid fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
+			`f.yaml:2: unknown field "seed" in a cluster (allowed: ` + namesOfClusterFields() + `)`}},
 		{"what lives in a cluster is checked", "scenario: s\nworkloads:\n  nodes: 0\n  behaviors:\n  - {image: a, crash: true}\nsteps:\n" + get, []string{
 			`f.yaml:3: give at least one node`,
 			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(living.BehaviorFields(), ", ") + `)`}},

@@ -392,8 +392,11 @@ func (b bug) subject(t *testing.T) explore.Subject {
 		s.Install = []string{changedDefinition(t, b.definition), "config/rbac"}
 	}
 	for _, o := range explore.Oracles() {
-		if o.Oracle != b.oracle {
+		switch {
+		case o.Oracle != b.oracle:
 			s.Without = append(s.Without, o.Oracle) // a mistake often breaks several promises
+		case o.Off:
+			s.With = append(s.With, o.Oracle)
 		}
 	}
 	if !b.restricted {

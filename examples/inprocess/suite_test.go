@@ -76,11 +76,14 @@ func TestAFork(t *testing.T) {
 
 // fill creates a ConfigMap half a minute later, and waits for it.
 func fill(t *testing.T, c *fakecluster.Cluster, name string) {
+	created := make(chan struct{})
 	go func() {
+		defer close(created)
 		time.Sleep(30 * time.Second)
 		if _, err := clients(c.RESTConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap(name), metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
 	}()
 	c.WaitFor(t, configMap(name), fakecluster.CEL("object.metadata.name == '"+name+"'"))
+	<-created
 }

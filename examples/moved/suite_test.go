@@ -76,11 +76,14 @@ func TestAFork(t *testing.T) {
 
 // fill creates a ConfigMap half a minute later, and waits for it.
 func fill(t *testing.T, c *remote.Cluster, name string) {
+	created := make(chan struct{})
 	go func() {
+		defer close(created)
 		time.Sleep(30 * time.Second)
 		if _, err := clients(&rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}).CoreV1().ConfigMaps("default").Create(t.Context(), configMap(name), metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
 	}()
 	c.WaitFor(t, configMap(name), remote.CEL("object.metadata.name == '"+name+"'"))
+	<-created
 }

@@ -102,8 +102,8 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.logger))
-	context.AfterFunc(ctx, collector.RunLess())
-	started := make(chan struct{}) // before that there is no world to close
+	context.AfterFunc(ctx, collector.RunLess()) // until the workloads end
+	started := make(chan struct{})              // before that there is no world to close
 	w.end = sync.OnceFunc(func() {
 		cancel()
 		<-started

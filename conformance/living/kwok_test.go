@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,13 +44,16 @@ func startKwok(b *testing.B, nodes int) (*rest.Config, func()) {
 	cmd := exec.CommandContext(b.Context(), program, flags...)
 	cmd.Stderr = os.Stderr
 	check(b, cmd.Start())
-	config := plane.RESTConfig()
-	createNodes(b, config, nodes)
-	return config, func() {
-		check(b, cmd.Process.Signal(syscall.SIGTERM))
+	stop := func() error {
+		err := cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait() // with exit code 1 after SIGTERM
-		check(b, plane.Stop())
+		return errors.Join(err, plane.Stop())
 	}
+	config := plane.RESTConfig()
+	if err := createNodes(b.Context(), config, nodes); err != nil {
+		b.Fatal(errors.Join(err, stop()))
+	}
+	return config, func() { check(b, stop()) }
 }
 
 // buildKwok builds the controller in a module of its own, with the versions of libraries that it is released with.
@@ -87,24 +91,30 @@ func stages(ctx context.Context) (flags []string, err error) {
 }
 
 // createNodes creates Nodes, and returns when all are ready.
-func createNodes(b *testing.B, config *rest.Config, nodes int) {
+func createNodes(ctx context.Context, config *rest.Config, nodes int) error {
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
-	check(b, err)
-	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	watched, err := client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
-	check(b, err)
+	if err != nil {
+		return err
+	}
 	defer watched.Stop()
 	for i := range nodes {
 		name := fmt.Sprintf("n%d", i+1)
 		_, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}, metav1.CreateOptions{})
-		check(b, err)
+		if err != nil {
+			return err
+		}
 	}
 	for ready := map[string]bool{}; len(ready) < nodes; {
 		e, ok := <-watched.ResultChan()
 		if !ok {
-			b.Fatalf("%d of %d Nodes are ready", len(ready), nodes)
+			return fmt.Errorf("%d of %d Nodes are ready", len(ready), nodes)
 		}
 		n, ok := e.Object.(*corev1.Node)
 		if !ok {
@@ -116,4 +126,5 @@ func createNodes(b *testing.B, config *rest.Config, nodes int) {
 			}
 		}
 	}
+	return nil
 }

@@ -22,6 +22,19 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Run(m)) }
 
+// These are in both: the copy would not compile with a name that module remote lacks.
+var _ = []any{
+	fakecluster.New, fakecluster.HasCondition, fakecluster.WithoutAdmissionPlugins, fakecluster.WithoutNamespaceLifecycle,
+	fakecluster.WithAPIServerFlags, fakecluster.WithAdmissionPlugins, fakecluster.WithAudit, fakecluster.WithAuthorization,
+	fakecluster.WithCRDPaths, fakecluster.WithCompactionInterval, fakecluster.WithControllers, fakecluster.WithConversion,
+	fakecluster.WithDataFile, fakecluster.WithLegacyAPIs, fakecluster.WithManifests, fakecluster.WithObjects, fakecluster.WithPort,
+	fakecluster.WithRuntimeConfig, fakecluster.WithSeed, fakecluster.WithService, fakecluster.WithSnapshot, fakecluster.WithTLS,
+	fakecluster.WithWatchHistory, fakecluster.WithWebhookPaths,
+	fakecluster.RBAC, fakecluster.AlwaysAllow, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond, fakecluster.Access{},
+	fakecluster.Budget{}, fakecluster.WebhookServer{}, fakecluster.Write{}, fakecluster.Option(nil),
+	fakecluster.NamespaceController,
+}
+
 // clients returns a typed client.
 func clients(cfg *rest.Config) kubernetes.Interface { return kubernetes.NewForConfigOrDie(cfg) }
 

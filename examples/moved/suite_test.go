@@ -22,6 +22,19 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Run(m)) }
 
+// These are in both: the copy would not compile with a name that module remote lacks.
+var _ = []any{
+	remote.New, remote.HasCondition, remote.WithoutAdmissionPlugins, remote.WithoutNamespaceLifecycle,
+	remote.APIServerFlags, remote.AdmissionPlugins, remote.Audit, remote.Authorization,
+	remote.CRDPaths, remote.CompactionInterval, remote.Controllers, remote.Conversion,
+	remote.DataFile, remote.LegacyAPIs, remote.Manifests, remote.Objects, remote.Port,
+	remote.RuntimeConfig, remote.Seed, remote.Service, remote.Snapshot, remote.TLS,
+	remote.WatchHistory, remote.WebhookPaths,
+	remote.RBAC, remote.AlwaysAllow, remote.FsyncAlways, remote.FsyncEverySecond, remote.Access{},
+	remote.Budget{}, remote.WebhookServer{}, remote.Write{}, remote.Option(nil),
+	"namespace-controller",
+}
+
 // clients returns a typed client.
 func clients(cfg *rest.Config) kubernetes.Interface { return kubernetes.NewForConfigOrDie(cfg) }
 

@@ -49,41 +49,9 @@ func Image(name string, run func(ctx context.Context, p *Container) error) Optio
 // the test. It needs [Workloads], and does not work in a bubble.
 func Program(image, path string, args ...string) Option {
 	return func(s settings) error {
-		add(s, programsField, map[string]any{"image": image, "path": path, "args": append([]string{}, args...)})
+		add(s, "programs", map[string]any{"image": image, "path": path, "args": append([]string{}, args...)})
 		return nil
 	}
-}
-
-// programsField is the setting with the programs, which become a part of the workloads.
-const programsField = "programs of the test"
-
-// addPrograms adds the programs to the workloads.
-func (s settings) addPrograms() error {
-	programs, _ := s[programsField].([]map[string]any)
-	delete(s, programsField)
-	if len(programs) == 0 {
-		return nil
-	}
-	config, ok := s["workloads"].(json.RawMessage)
-	if !ok {
-		return errors.New("Program: there are no Nodes; give Workloads, too, such as remote.Workloads(`{\"nodes\": 1}`)")
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(config, &fields); err != nil {
-		return fmt.Errorf("Workloads: %w", err)
-	}
-	list, _ := fields["programs"].([]any)
-	for _, p := range programs {
-		list = append(list, p)
-	}
-	fields["programs"] = list
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
-	described, err := describedWorkloads(string(text))
-	s["workloads"] = described
-	return err
 }
 
 // exitError is the error of Exit.

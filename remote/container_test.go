@@ -51,7 +51,7 @@ func phase(phase string) Condition {
 // A function finds its arguments, environment, files and streams, and its error is the exit code.
 func TestAContainerIsAFunction(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
-		c := Start(t, Workloads(`{"nodes": 1}`), Image("ghcr.io/acme/job", func(_ context.Context, p *Container) error {
+		c := Start(t, Workloads("nodes: 1"), Image("ghcr.io/acme/job", func(_ context.Context, p *Container) error {
 			var spec struct{ Metadata struct{ Name string } }
 			if err := json.Unmarshal(p.Pod, &spec); err != nil {
 				return err
@@ -130,7 +130,7 @@ func TestContainersOfANetwork(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
 		ended := make(chan string, 2)
 		answers := make(chan string, 1)
-		c := Start(t, Workloads(`{"nodes": 1}`), Image("server", func(ctx context.Context, p *Container) error {
+		c := Start(t, Workloads("nodes: 1"), Image("server", func(ctx context.Context, p *Container) error {
 			p.HandleExec("check", func(_ context.Context, command *ExecCommand) error {
 				if command.Container != p {
 					t.Error("the program is in another container")
@@ -217,7 +217,7 @@ func TestTimePassesInAContainer(t *testing.T) {
 	}))
 	synctestTest(t, func(t *testing.T) {
 		c := base.Fork(t)
-		if err := c.RunWorkloads(`{"nodes": 1}`); err != nil {
+		if err := c.RunWorkloads("nodes: 1"); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -235,7 +235,7 @@ func TestTimePassesInAContainer(t *testing.T) {
 func TestAFunctionThatDoesNotReturn(t *testing.T) {
 	synctestTest(t, func(t *testing.T) {
 		released := make(chan struct{})
-		c, err := New(Workloads(`{"nodes": 1}`), Image("deaf", func(context.Context, *Container) error {
+		c, err := New(Workloads("nodes: 1"), Image("deaf", func(context.Context, *Container) error {
 			<-released
 			return nil
 		}))
@@ -275,7 +275,7 @@ func TestAProgramIsAnOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, Program("tool", relative, "first"), Workloads(`{"nodes": 1}`))
+	c := Start(t, Program("tool", relative, "first"), Workloads("nodes: 1"))
 	u := admin(t, c)
 	u.must("POST", pods, pod("tool", "tool", `"args": ["second"],`, `"restartPolicy": "Never", `))
 	c.WaitFor(t, Named("v1", "Pod", "", "tool"), phase("Failed"))
@@ -293,9 +293,9 @@ func TestMistakesWithImages(t *testing.T) {
 			options []Option
 		}{
 			{"Image: the function for a is nil", []Option{Image("a", nil)}},
-			{"Program: there are no Nodes; give Workloads, too, such as remote.Workloads(`{\"nodes\": 1}`)", []Option{Program("a", "true")}},
-			{"Image", []Option{Workloads(`{"nodes": 1}`), Image("a", run), Image("a", run)}},
-			{"no-such-program", []Option{Workloads(`{"nodes": 1}`), Program("a", "./no-such-program")}},
+			{"Program: there are no Nodes; give Workloads, too, such as remote.Workloads(\"nodes: 1\")", []Option{Program("a", "true")}},
+			{"Image", []Option{Workloads("nodes: 1"), Image("a", run), Image("a", run)}},
+			{"no-such-program", []Option{Workloads("nodes: 1"), Program("a", "./no-such-program")}},
 		} {
 			if c, err := New(test.options...); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %s", err, test.want)
@@ -319,7 +319,7 @@ func TestContainersEndWithTheirClient(t *testing.T) {
 	for range 3 {
 		synctestTest(t, func(t *testing.T) {
 			listens, ended := make(chan struct{}), make(chan struct{})
-			c, err := New(Workloads(`{"nodes": 1}`), Image("wait", func(ctx context.Context, p *Container) error {
+			c, err := New(Workloads("nodes: 1"), Image("wait", func(ctx context.Context, p *Container) error {
 				defer close(ended)
 				l, err := p.Listen("tcp", ":80")
 				if err != nil {

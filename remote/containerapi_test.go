@@ -21,7 +21,7 @@ import (
 func runInAPod(t *testing.T, run func(ctx context.Context, p *Container) error) {
 	t.Helper()
 	everywhere(t, func(t *testing.T) {
-		c := Start(t, Workloads(`{"nodes": 1}`), Image("probe", run))
+		c := Start(t, Workloads("nodes: 1"), Image("probe", run))
 		u := admin(t, c)
 		u.must("POST", maps, configMap("config"))
 		u.must("POST", pods, pod("probe", "probe", `"volumeMounts": [{"name": "config", "mountPath": "/etc/config"}],`,

@@ -22,7 +22,7 @@ import (
 // port 80, and writes a line each minute.
 func streaming(t *testing.T) (*Cluster, user) {
 	t.Helper()
-	c := Start(t, Workloads(`{"nodes": 1}`), Image("web", func(ctx context.Context, p *Container) error {
+	c := Start(t, Workloads("nodes: 1"), Image("web", func(ctx context.Context, p *Container) error {
 		echo, err := p.Listen("tcp", "127.0.0.1:7")
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func TestARequestUpgradesItsConnection(t *testing.T) {
 // The context of a request ends the body of an answer that has not upgraded its connection.
 func TestTheContextEndsAnAnswerWithoutUpgrade(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
-		c := Start(t, Workloads(`{"nodes": 1}`))
+		c := Start(t, Workloads("nodes: 1"))
 		for name, end := range map[string]func(cancel func(), body io.Closer) error{
 			"the context":     func(cancel func(), _ io.Closer) error { cancel(); return context.Canceled },
 			"Close of a body": func(_ func(), body io.Closer) error { body.Close(); return nil },
@@ -341,7 +341,7 @@ func (u *untilText) Write(p []byte) (int, error) {
 // Connections need the network of Pods.
 func TestConnectionsNeedNodes(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
-		const want = "nothing lives in the cluster: start it with workloads, as remote.Workloads(`{\"nodes\": 1}`) does, or POST to its workloads, as RunWorkloads does"
+		const want = "nothing lives in the cluster: start it with workloads, as remote.Workloads(\"nodes: 1\") does, or POST to its workloads, as RunWorkloads does"
 		c := Start(t)
 		if _, err := c.Dial(t.Context(), "tcp", "web:80"); err == nil || err.Error() != want {
 			t.Errorf("Dial: %v", err)

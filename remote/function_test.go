@@ -122,7 +122,7 @@ func TestTheRequestOfAHandlerHasTLS(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "tests.example.com/v1", "resources": []}`)
 		})
-		u = admin(t, Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads(`{"nodes": 1}`)))
+		u = admin(t, Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads("nodes: 1")))
 		u.must("GET", "/apis/tests.example.com/v1/things", "")
 		for req = <-got; !strings.HasSuffix(req.URL.Path, "/things"); req = <-got {
 		}
@@ -308,7 +308,7 @@ func TestAHandlerUpgradesAConnection(t *testing.T) {
 			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 			_, _ = io.Copy(conn, both)
 		})
-		c := Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads(`{"nodes": 1}`))
+		c := Start(t, Service("default", "api", 443, api), Objects(apiService("api")), Workloads("nodes: 1"))
 		req, err := http.NewRequest("GET", c.URL()+"/apis/tests.example.com/v1/echo", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -472,7 +472,7 @@ func TestFunctionsOfAClusterOfAnotherVersion(t *testing.T) {
 	t.Cleanup(func() { killHostOf(t, "1.35") })
 	everywhere(t, func(t *testing.T) {
 		ran := make(chan string, 1)
-		c := Start(t, KubernetesVersion("1.35"), Workloads(`{"nodes": 1}`),
+		c := Start(t, KubernetesVersion("1.35"), Workloads("nodes: 1"),
 			Service("default", "hook", 443, denial(func(_ *http.Request, name string) string { return "not " + name })),
 			Image("job", func(_ context.Context, p *Container) error {
 				text, err := p.ReadFile("/etc/hostname")

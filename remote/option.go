@@ -27,7 +27,10 @@ func (s settings) take(opts []Option) error {
 			return err
 		}
 	}
-	return s.addPrograms()
+	if _, lives := s["workloads"]; !lives && s["programs"] != nil {
+		return errors.New("Program: there are no Nodes; give Workloads, too, such as remote.Workloads(\"nodes: 1\")")
+	}
+	return nil
 }
 
 // add appends to a list.
@@ -128,16 +131,15 @@ func Controllers(names ...string) Option {
 // AllControllers turns on all controllers that can act within a write.
 func AllControllers() Option { return Controllers("*") }
 
-// Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes them,
-// such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields. Relative
+// Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as an object in YAML or JSON describes
+// them, such as "nodes: 5"; "{}" runs three nodes and everything else. docs/workloads.md has the fields. Relative
 // paths of programs are relative to the working directory, which is the folder of the test.
 func Workloads(config string) Option {
 	return func(s settings) error {
-		described, err := describedWorkloads(config)
-		if err != nil {
-			return fmt.Errorf("Workloads: %w", err)
+		if _, given := s["workloads"]; given {
+			return errors.New("Workloads is given twice; give it once")
 		}
-		return once("Workloads", "workloads", described)(s)
+		return s.addWorkloads(config)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // A program of a Pod has its streams and its exit code, in bubbles and outside.
 func TestAProgramRunsInAPod(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
-		c := Start(t, Workloads(`{"nodes": 1}`))
+		c := Start(t, Workloads("nodes: 1"))
 		u := admin(t, c)
 		u.must("POST", pods, pod("web", "busybox:1.37", `"command": ["sleep", "1000000"], `, ""))
 		c.WaitFor(t, Named("v1", "Pod", "", "web"), HasCondition("Ready"))

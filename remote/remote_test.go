@@ -363,7 +363,7 @@ func TestHold(t *testing.T) {
 func TestWorkloads(t *testing.T) {
 	deployment := `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}},
 		"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web"}]}}}}`
-	c := Start(t, Workloads(`{"nodes": 1, "behaviors": [{"image": "web", "startDelay": "1ms"}]}`))
+	c := Start(t, Workloads("{nodes: 1, behaviors: [{image: web, startDelay: 1ms}]}"))
 	admin(t, c).must("POST", "/apis/apps/v1/namespaces/default/deployments", deployment)
 	c.WaitFor(t, Named("apps/v1", "Deployment", "", "web"), HasCondition("Available"))
 	if err := c.Node("n1").Cordon(); err != nil {
@@ -376,7 +376,7 @@ func TestWorkloads(t *testing.T) {
 	if err := f.Node("n1").Uncordon(); err == nil || !strings.HasPrefix(err.Error(), "nothing lives in the cluster") {
 		t.Errorf("workloads in a fork: %v", err)
 	}
-	if err := f.RunWorkloads(`{"nodes": 1}`); err != nil {
+	if err := f.RunWorkloads("nodes: 1"); err != nil {
 		t.Error(err)
 	}
 	if err := f.EndWorkloads(); err != nil {
@@ -401,7 +401,7 @@ func TestAProgramOfTheTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, Workloads(`{"nodes": 1, "programs": [{"image": "tool", "path": "`+relative+`"}]}`))
+	c := Start(t, Workloads("nodes: 1\nprograms: [{image: tool, path: "+relative+"}]"))
 	admin(t, c).must("POST", "/api/v1/namespaces/default/pods", `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tool"},
 		"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "tool"}]}}`)
 	c.WaitFor(t, Named("v1", "Pod", "", "tool"), CEL(`object.status.?phase.orValue("") == "Failed"`))

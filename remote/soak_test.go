@@ -66,7 +66,7 @@ func busyBubble(t *testing.T, base *Cluster, step func(what string)) {
 		step("fork")
 		c := base.Fork(t)
 		step("workloads")
-		if err := c.RunWorkloads(`{"nodes": 1}`); err != nil {
+		if err := c.RunWorkloads("nodes: 1"); err != nil {
 			t.Fatal(err)
 		}
 		u := admin(t, c)

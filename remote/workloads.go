@@ -3,50 +3,34 @@ package remote
 import (
 	"encoding/json"
 	"errors"
-	"path/filepath"
-	"strings"
+	"os"
 )
 
-// describedWorkloads returns the configuration of workloads with absolute paths of programs, because the host
-// runs in another folder.
-func describedWorkloads(config string) (json.RawMessage, error) {
-	if !json.Valid([]byte(config)) {
-		return nil, errors.New(`the configuration is not JSON; write it such as {"nodes": 3}`)
+// addWorkloads adds workloads to a request.
+func (s settings) addWorkloads(config string) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
 	}
-	var fields map[string]json.RawMessage
-	var programs []map[string]any
-	if json.Unmarshal([]byte(config), &fields) != nil || json.Unmarshal(fields["programs"], &programs) != nil {
-		return json.RawMessage(config), nil // there are none, or the host reports the mistake
+	s["workloads"], s["folder"] = config, folder
+	if json.Valid([]byte(config)) {
+		s["workloads"] = json.RawMessage(config)
 	}
-	for _, p := range programs {
-		path, ok := p["path"].(string)
-		if !ok || !strings.Contains(path, "/") {
-			continue
-		}
-		var err error
-		if p["path"], err = filepath.Abs(path); err != nil {
-			return nil, err
-		}
-	}
-	var err error
-	if fields["programs"], err = json.Marshal(programs); err != nil {
-		return nil, err
-	}
-	return json.Marshal(fields)
+	return nil
 }
 
 // RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster
 // or [Cluster.EndWorkloads]. Use it for forks; a new cluster has the option [Workloads], with the same
 // configuration. It fails if workloads run already.
 func (c *Cluster) RunWorkloads(config string) error {
-	described, err := describedWorkloads(config)
-	if err != nil {
+	s := settings{}
+	if err := s.addWorkloads(config); err != nil {
 		return err
 	}
 	if c.bubble != nil {
 		c.bubble.watched.living.Store(true)
 	}
-	return c.do("POST", "/workloads", map[string]any{"workloads": described}, nil)
+	return c.do("POST", "/workloads", s, nil)
 }
 
 // EndWorkloads ends the workloads of the cluster. It returns the errors of controllers and Nodes, and

@@ -37,7 +37,7 @@ func TestTheHostIsRegisteredEveryHour(t *testing.T) {
 	base := remote.Start(t, remote.CRDPaths("../website/config/crd"))
 	synctest.Test(t, func(t *testing.T) {
 		c := base.Fork(t)
-		if err := c.RunWorkloads(`{"nodes": 1}`); err != nil {
+		if err := c.RunWorkloads("nodes: 1"); err != nil {
 			t.Fatal(err)
 		}
 		registry := &hosts{}

@@ -58,7 +58,7 @@ func runOperator(ctx context.Context, cfg *rest.Config, operator website.Operato
 func TestTheOperatorRunsInAPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := &hosts{}
-		c := remote.Start(t, remote.CRDPaths("../website/config/crd"), remote.Workloads(`{"nodes": 1}`),
+		c := remote.Start(t, remote.CRDPaths("../website/config/crd"), remote.Workloads("nodes: 1"),
 			remote.Objects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "system"}}), remote.Manifests("../website/config/rbac"),
 			remote.Image("registry.example.com/website-operator", func(ctx context.Context, p *remote.Container) error {
 				cfg, err := p.Config() // of the Pod's ServiceAccount, under RBAC

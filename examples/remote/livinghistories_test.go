@@ -44,7 +44,7 @@ func TestHistoriesAreThoseInProcess(t *testing.T) {
 			var got []entry
 			synctest.Test(t, func(t *testing.T) {
 				c := outside.Fork(t)
-				if err := c.RunWorkloads(`{"nodes": 2}`); err != nil {
+				if err := c.RunWorkloads("nodes: 2"); err != nil {
 					t.Fatal(err)
 				}
 				got = history(t, &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}, uint64(seed))

@@ -47,7 +47,7 @@ func newExecutor(cfg *rest.Config, to *url.URL) (remotecommand.Executor, error) 
 
 // startShop starts a cluster with the Pod db, whose function sends back at port 5432 of localhost what it reads, and writes a line each minute.
 func startShop(t *testing.T) (*remote.Cluster, *rest.Config, kubernetes.Interface) {
-	c := remote.Start(t, remote.Workloads(`{"nodes": 1}`), remote.Image("db", func(ctx context.Context, p *remote.Container) error {
+	c := remote.Start(t, remote.Workloads("nodes: 1"), remote.Image("db", func(ctx context.Context, p *remote.Container) error {
 		l, err := p.Listen("tcp", "127.0.0.1:5432")
 		if err != nil {
 			return err

@@ -192,16 +192,19 @@ func (g *generator) object(t reflect.Type) tree {
 }
 
 // property returns the schema of a field. The tag schema:"object" is for a value or for items whose fields are described
-// elsewhere.
+// elsewhere, and schema:"object,string" for a value of either type.
 func (g *generator) property(f field) tree {
 	var s tree
+	types := strings.Split(f.Tag.Get("schema"), ",")
 	switch {
-	case f.Tag.Get("schema") == "":
+	case len(types) == 2:
+		s = tree{"oneOf": []any{tree{"type": types[0]}, tree{"type": types[1]}}}
+	case types[0] == "":
 		s = g.schema(f.Type)
 	case f.Type.Kind() == reflect.Slice && f.Type != reflect.TypeFor[json.RawMessage]():
-		s = tree{"type": "array", "items": tree{"type": f.Tag.Get("schema")}}
+		s = tree{"type": "array", "items": tree{"type": types[0]}}
 	default:
-		s = tree{"type": f.Tag.Get("schema")}
+		s = tree{"type": types[0]}
 	}
 	switch _, isRef := s["$ref"]; {
 	case f.doc == "":

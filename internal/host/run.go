@@ -87,7 +87,7 @@ func (x *exploration) body(asked Run) explore.Body {
 		d := x.host.driverHere()
 		whole, err := d.trial.cluster(c.Cluster, asked.Cluster)
 		if err == nil && len(asked.Cluster.Workloads) > 0 {
-			err = whole.live(asked.Cluster.Workloads)
+			err = whole.live(asked.Cluster.Living)
 		}
 		var described Cluster
 		if err == nil {

@@ -27,7 +27,7 @@ type Start struct {
 	Services    []Service         `json:"services,omitempty" doc:"Services that the client answers, by references of webhooks and APIServices (WithService)"`
 	Conversions []Conversion      `json:"conversions,omitempty" doc:"handlers of ConversionReviews for definitions (WithConversion)"`
 	Images      []Image           `json:"images,omitempty" doc:"images whose containers run as functions in the process of the client, if workloads run"`
-	Workloads   json.RawMessage   `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md"`
+	Living
 }
 
 // options returns the options of package fakecluster that are data.
@@ -89,7 +89,7 @@ func startCluster(c call, s Start) (Cluster, error) {
 	n := newCluster(c.host, started).inBubble(d)
 	n.services, n.images = s.Services, s.Images
 	if len(s.Workloads) > 0 {
-		if err := n.live(s.Workloads); err != nil {
+		if err := n.live(s.Living); err != nil {
 			n.end()
 			return Cluster{}, err
 		}
@@ -97,14 +97,43 @@ func startCluster(c call, s Start) (Cluster, error) {
 	return c.host.take(s.Session, n)
 }
 
-// live starts the workloads that config describes. It holds no lock meanwhile, because that takes time.
-func (c *cluster) live(config []byte) error {
-	var described struct{ Programs []living.Program }
-	_ = json.Unmarshal(config, &described) // FromYAML finds what is wrong
-	for _, p := range described.Programs {
-		if p.IsRelative() {
-			return absolute(p.Path)
+// Living is what lives in a cluster.
+type Living struct {
+	Workloads json.RawMessage  `json:"workloads,omitempty" schema:"object,string" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md, or a string with such an object in YAML"`
+	Programs  []living.Program `json:"programs,omitempty" doc:"programs that run containers, in addition to those of workloads"`
+	Folder    string           `json:"folder,omitempty" doc:"the folder of relative paths of programs; default: they must be absolute, because the host runs in another folder"`
+}
+
+// config returns the configuration of the workloads in JSON, with absolute paths.
+func (l Living) config() ([]byte, error) {
+	text := []byte(l.Workloads)
+	var inYAML string
+	if json.Unmarshal(text, &inYAML) == nil {
+		text = []byte(inYAML)
+	}
+	c, err := living.ReadFile("workloads", text)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	c.Programs = append(c.Programs, l.Programs...)
+	if l.Folder != "" {
+		if err := c.Resolve(filepath.Join(l.Folder, "workloads")); err != nil {
+			return nil, err
 		}
+	}
+	for _, p := range c.Programs {
+		if p.IsRelative() {
+			return nil, absolute(p.Path)
+		}
+	}
+	return json.Marshal(c)
+}
+
+// live starts what lives in the cluster. It holds no lock meanwhile, because that takes time.
+func (c *cluster) live(l Living) error {
+	config, err := l.config()
+	if err != nil {
+		return err
 	}
 	images, err := c.imageOptions()
 	if err != nil {
@@ -140,12 +169,7 @@ func (c *cluster) beginLife() (started chan struct{}, err error) {
 	return c.starting, nil
 }
 
-// Workloads is the request to start workloads.
-type Workloads struct {
-	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
-}
-
-func startWorkloads(c call, w Workloads) (none, error) { return none{}, c.cluster.live(w.Workloads) }
+func startWorkloads(c call, l Living) (none, error) { return none{}, c.cluster.live(l) }
 
 func endWorkloads(c call, _ none) (Ended, error) {
 	c.cluster.mu.Lock()
@@ -162,4 +186,4 @@ func endWorkloads(c call, _ none) (Ended, error) {
 	return ended, nil
 }
 
-var errNothingLives = refuse(http.StatusConflict, "nothing lives in the cluster: start it with workloads, as remote.Workloads(`{\"nodes\": 1}`) does, or POST to its workloads, as RunWorkloads does")
+var errNothingLives = refuse(http.StatusConflict, "nothing lives in the cluster: start it with workloads, as remote.Workloads(\"nodes: 1\") does, or POST to its workloads, as RunWorkloads does")

@@ -22,7 +22,7 @@ func TestTheEndOfAClusterEndsWorkloadsThatStart(t *testing.T) {
 		made.Inject(faults.Fault{Verb: "list", Resource: "nodes", Effect: faults.InternalError("")})
 		c := newCluster(h, made)
 		refused := make(chan error, 1)
-		go func() { refused <- c.live([]byte(`{"nodes": 1}`)) }()
+		go func() { refused <- c.live(Living{Workloads: []byte(`{"nodes": 1}`)}) }()
 		time.Sleep(time.Hour)
 		c.end()
 		if err := <-refused; err == nil || err.Error() != "the cluster is closed" {
@@ -47,7 +47,7 @@ func TestTheEndOfAClusterWaitsForWorkloadsThatStart(t *testing.T) {
 		}
 		refused := func(want string) {
 			t.Helper()
-			if err := c.live([]byte(`{"nodes": 1}`)); err == nil || err.Error() != want {
+			if err := c.live(Living{Workloads: []byte(`{"nodes": 1}`)}); err == nil || err.Error() != want {
 				t.Errorf("workloads: %v, want %s", err, want)
 			}
 		}

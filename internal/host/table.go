@@ -64,7 +64,7 @@ func operations() []operation {
 		on("getReport", get, clusterPath+"/report", "Returns a page for a browser: a timeline of requests, objects with their revisions, findings.", getReport),
 		on("reportFailure", post, clusterPath+"/failure", "Sets the failed assertion that the page shows; the first one counts.", reportFailure),
 
-		on("startWorkloads", post, clusterPath+"/workloads", "Runs Kubernetes' controllers and scheduler, and nodes with pods.", startWorkloads),
+		on("startWorkloads", post, clusterPath+"/workloads", "Runs Kubernetes' controllers and scheduler, and nodes with pods; by default three nodes.", startWorkloads),
 		on("endWorkloads", destroy, clusterPath+"/workloads", "Ends the workloads, and returns what has gone wrong in them.", endWorkloads),
 		onCluster((*Host).living, "actOnContainer", post, clusterPath+"/containers/{container}", "Acts in a container that runs as a function in the process of the client.", actOnContainer),
 		on("execInPod", post, clusterPath+"/exec", "Runs a program in a container of a Pod, as kubectl exec does. A function of the client reads and writes its streams.", execInPod),

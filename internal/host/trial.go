@@ -248,7 +248,7 @@ func (x *exploration) runsThere(s *explore.Subject, v Subject) {
 		s.Workloads = func(t testing.TB, c *fakecluster.Cluster) {
 			whole, err := x.host.driverHere().trial.cluster(c, v.Cluster)
 			if err == nil {
-				err = whole.live(v.Cluster.Workloads)
+				err = whole.live(v.Cluster.Living)
 			}
 			if err != nil {
 				t.Fatalf("the workloads: %v", err)

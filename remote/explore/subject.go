@@ -52,7 +52,7 @@ type Subject struct {
 	// something outside of the cluster, such as a fake cloud, that has to be new for each trial, or has webhooks, for c.ServeWebhooks. c is the cluster as its administrator
 	// sees it. It returns the function that runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *remote.Cluster) (run func(ctx context.Context, c *remote.Cluster) error)
-	// Workloads starts controllers and nodes in the cluster of a trial, as the text of [remote.Workloads] describes them, such as {"nodes": 1}. Default: none run, and the exploration
+	// Workloads starts controllers and nodes in the cluster of a trial, as the text of [remote.Workloads] describes them, such as "nodes: 1". Default: none run, and the exploration
 	// sets the status of Deployments, Jobs, claims and the like as if their pods were running.
 	Workloads string
 	// Options are further options of the clusters. The garbage collector always acts.

@@ -10,11 +10,11 @@ import (
 // Program is a program of the machine that runs the containers of an image, in real time.
 type Program struct {
 	// Image is an image as in [Behavior]: with a tag, without one, or a pattern of path.Match.
-	Image string `json:"image"`
+	Image string `json:"image" doc:"an image, as of a behavior"`
 	// Path is the path of the program. A name without a slash is looked up in the PATH of the machine.
-	Path string `json:"path"`
+	Path string `json:"path" doc:"the path of the program, or a name that is looked up in the PATH of the machine"`
 	// Args precede the arguments of the container.
-	Args []string `json:"args,omitempty"`
+	Args []string `json:"args,omitempty" doc:"arguments before those of the container"`
 }
 
 // IsRelative reports whether the path is relative to a folder.

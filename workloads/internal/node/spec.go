@@ -3,12 +3,14 @@ package node
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
@@ -139,6 +141,21 @@ func setDefaults(n *corev1.Node, i int) {
 	set(&s.NodeInfo.OperatingSystem, n.Labels[corev1.LabelOSStable])
 	set(&s.NodeInfo.Architecture, n.Labels[corev1.LabelArchStable])
 	s.DaemonEndpoints.KubeletEndpoint.Port = KubeletPort
+	setFeatures(s)
+}
+
+// setFeatures sets what containerd says that it can do, with the handlers that a node of kind has.
+func setFeatures(s *corev1.NodeStatus) {
+	if s.Features == nil {
+		s.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: ptr.To(true)}
+	}
+	for _, name := range []string{"runc", "", "test-handler"} {
+		if !slices.ContainsFunc(s.RuntimeHandlers, func(h corev1.NodeRuntimeHandler) bool { return h.Name == name }) {
+			s.RuntimeHandlers = append(s.RuntimeHandlers, corev1.NodeRuntimeHandler{
+				Name: name, Features: &corev1.NodeRuntimeHandlerFeatures{RecursiveReadOnlyMounts: ptr.To(true), UserNamespaces: ptr.To(true)},
+			})
+		}
+	}
 }
 
 func internalIP(n *corev1.Node) string {

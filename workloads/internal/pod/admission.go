@@ -13,12 +13,14 @@ import (
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -72,6 +74,9 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != object.Status.NodeInfo.OperatingSystem {
 		return &reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"}
 	}
+	if s := pod.Spec.SecurityContext; s != nil && ptr.Deref(s.SupplementalGroupsPolicy, "") == corev1.SupplementalGroupsPolicyStrict && !hasGroupsPolicy(object) {
+		return &reason{lifecycle.SupplementalGroupsPolicyNotSupported, "SupplementalGroupsPolicy=Strict is not supported in this node"}
+	}
 	info := n.inUse(pod)
 	info.SetNode(object)
 	if why := unfit(withoutClusterResources(pod, info), info); why != nil {
@@ -83,6 +88,11 @@ func rejection(ctx context.Context, n *Node, pod *corev1.Pod, object *corev1.Nod
 		return failed(tainttoleration.Name, tainttoleration.ErrReasonNotMatch)
 	}
 	return nil
+}
+
+// hasGroupsPolicy reports whether the runtime of the node can give a process no groups but those of its pod.
+func hasGroupsPolicy(object *corev1.Node) bool {
+	return object.Status.Features != nil && ptr.Deref(object.Status.Features.SupplementalGroupsPolicy, false)
 }
 
 // info returns the pod as the scheduler sees it. It computes the resources of a version of the pod once.

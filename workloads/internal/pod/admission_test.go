@@ -14,8 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestANodeRejectsPods proves that a node rejects these pods as a kubelet does: for the same first reason and in the same words. A kubelet also
-// rejects a pod with supplementalGroupsPolicy Strict, unless its runtime has the policy.
+// TestANodeRejectsPods proves that a node rejects these pods as a kubelet does: for the same first reason and in the same words.
 func TestANodeRejectsPods(t *testing.T) {
 	node := func(taints ...corev1.Taint) *corev1.Node {
 		allocatable := corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("3"), "example.com/gpu": resource.MustParse("1")}
@@ -43,10 +42,21 @@ func TestANodeRejectsPods(t *testing.T) {
 			}}}
 		}
 	}
+	groups := func(policy corev1.SupplementalGroupsPolicy) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.SecurityContext = &corev1.PodSecurityContext{SupplementalGroupsPolicy: &policy}
+		}
+	}
+	withGroups := func(has bool) *corev1.Node {
+		n := node()
+		n.Status.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: &has}
+		return n
+	}
 	tolerates := func(t corev1.Toleration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{t} }
 	}
 	const (
+		noGroups   = "SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node"
 		noAffinity = "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
 		noPort     = "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
 		noTaint    = "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
@@ -88,6 +98,11 @@ func TestANodeRejectsPods(t *testing.T) {
 			"PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"},
 		{"another operating system", node(), built("p", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }),
 			"PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS"},
+		{"strict groups on a node that has them", withGroups(true), built("p", groups(corev1.SupplementalGroupsPolicyStrict)), ""},
+		{"strict groups on a node that does not", withGroups(false), built("p", groups(corev1.SupplementalGroupsPolicyStrict)), noGroups},
+		{"strict groups on a node that does not say", node(), built("p", groups(corev1.SupplementalGroupsPolicyStrict)), noGroups},
+		{"merged groups on a node that does not say", node(), built("p", groups(corev1.SupplementalGroupsPolicyMerge)), ""},
+		{"groups come before resources", node(), built("p", groups(corev1.SupplementalGroupsPolicyStrict), requests("cpu", "2")), noGroups},
 		{"resources come before labels, names, ports and taints", taint(corev1.TaintEffectNoExecute), built("p", requests("cpu", "2"), affinity("disk", corev1.NodeSelectorOpExists), hostPort(corev1.ContainerPort{HostPort: 80})),
 			"OutOfcpu: Node didn't have enough resource: cpu, requested: 2000, used: 1000, capacity: 2000"},
 		{"ports come before taints", taint(corev1.TaintEffectNoExecute), built("p", hostPort(corev1.ContainerPort{HostPort: 80, Protocol: corev1.ProtocolTCP})), noPort},

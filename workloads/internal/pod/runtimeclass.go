@@ -13,10 +13,6 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// runtimeHandlers are the handlers of RuntimeClasses that each node has, as a node of kind. The status of the Node may
-// list more.
-var runtimeHandlers = []string{"", "runc", "test-handler"}
-
 // checkRuntime returns the error of the kubelet or containerd if the node cannot create the sandbox of the pod with its
 // RuntimeClass. attempt is the number of failures so far.
 func (p *Pod) checkRuntime(ctx context.Context, attempt int) error {
@@ -29,7 +25,7 @@ func (p *Pod) checkRuntime(ctx context.Context, attempt int) error {
 		return err
 	}
 	has := func(h corev1.NodeRuntimeHandler) bool { return h.Name == class.Handler }
-	if slices.Contains(runtimeHandlers, class.Handler) || slices.ContainsFunc(p.node.config.Spec.Status.RuntimeHandlers, has) {
+	if slices.ContainsFunc(p.node.config.Spec.Status.RuntimeHandlers, has) {
 		return nil
 	}
 	return fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: no runtime for %q is configured",

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 	"github.com/fakecluster/fakecluster/conformance/serve"
@@ -33,13 +35,15 @@ func BenchmarkRollout(b *testing.B) {
 			b.Run(fmt.Sprintf("%dx%d-on-%d/%s", c.deployments, c.replicas, c.nodes, cluster.name), func(b *testing.B) {
 				var start, rollout time.Duration
 				for b.Loop() {
-					began := time.Now()
-					config, stop := cluster.start(b, c.nodes)
-					start += time.Since(began)
-					began = time.Now()
-					rollOut(b, config, c.deployments, int32(c.replicas))
-					rollout += time.Since(began)
-					stop()
+					func() {
+						began := time.Now()
+						config, stop := cluster.start(b, c.nodes)
+						defer stop() // also after a failure
+						start += time.Since(began)
+						began = time.Now()
+						rollOut(b, config, c.deployments, int32(c.replicas))
+						rollout += time.Since(began)
+					}()
 				}
 				b.ReportMetric(float64(start.Milliseconds())/float64(b.N), "start-ms")
 				b.ReportMetric(float64(rollout.Milliseconds())/float64(b.N), "rollout-ms")
@@ -86,7 +90,10 @@ func rollOut(b *testing.B, config *rest.Config, deployments int, replicas int32)
 	inDefault := client.AppsV1().Deployments(metav1.NamespaceDefault)
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 	defer cancel()
-	watched, err := inDefault.Watch(ctx, metav1.ListOptions{})
+	listed, err := inDefault.List(ctx, metav1.ListOptions{})
+	check(b, err)
+	// An API server under load ends watches whose client reads too slowly.
+	watched, err := watchtools.NewRetryWatcherWithContext(ctx, listed.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: inDefault.Watch})
 	check(b, err)
 	defer watched.Stop()
 	for i := range deployments {

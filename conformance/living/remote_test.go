@@ -64,7 +64,7 @@ func useProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	if os.Getenv("FAKECLUSTER") == "" { // .ci/run has built it
-		path := filepath.Join(folder, "fakecluster")
+		path := filepath.Join(folder, "bin", "fakecluster") // the cache has a folder fakecluster
 		build := exec.Command("go", "build", "-o", path, "./cmd/fakecluster")
 		build.Dir = ".."
 		if out, err := build.CombinedOutput(); err != nil {

@@ -101,6 +101,9 @@ func TestAnOperatorLosesItsLeaseWhileItWorks(t *testing.T) {
 			}
 			s := tt.operator.subject()
 			s.Run, s.Roles, s.MaxFindings, s.Trials = tt.operator.elected(tt.lease), nil, 1, 300
+			if !tt.finds {
+				s.Trials = 100 // nothing ends it earlier
+			}
 			found := findIn(t, s)
 			if !tt.finds {
 				for _, f := range found.Findings {

@@ -26,7 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-var kills = flag.Int("kills", seedtest.Cases(50), "how often TestNothingIsLostByKills kills the process")
+var kills = flag.Int("kills", seedtest.Cases(20), "how often TestNothingIsLostByKills kills the process")
 
 // killing is a process that serves a cluster from a file, and is killed again and again.
 type killing struct {

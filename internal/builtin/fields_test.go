@@ -156,7 +156,7 @@ func TestFieldsAreManagedAsByUpstream(t *testing.T) {
 		return h.Run(4+h.IntN(20), h.write)
 	})
 	// A history in which the engine declines one write declines most, so a few histories prove little.
-	const enough = 500
+	const enough = 250
 	for _, k := range kinds {
 		if t.Logf("%s: of %d writes the engine carried out or refused %d", k.name, k.tried, k.compared); k.tried >= enough && k.compared*2 < k.tried {
 			t.Errorf("the engine does less than half of the writes of %s", k.name)

@@ -3,6 +3,7 @@ package crd
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -282,14 +283,16 @@ func stored(t *testing.T, c *codec, obj runtime.Object) runtime.Object {
 	return read
 }
 
+var applied = flag.Int("applied", seedtest.Cases(1_000), "how many random objects are applied again as upstream's field manager does it")
+
 func TestAnApplyOfTheSameFieldsIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
-	applyIsWhatTheFieldManagerMakesOfIt(t, 3000)
+	applyIsWhatTheFieldManagerMakesOfIt(t, *applied)
 }
 
 // Not all that the schema says is what field management goes by: see typeConverter.
 func TestAnApplyWithoutPruningIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
 	for rule, replace := range unprunedDefinitions {
-		t.Run(rule, func(t *testing.T) { applyIsWhatTheFieldManagerMakesOfIt(t, 500, replace...) })
+		t.Run(rule, func(t *testing.T) { applyIsWhatTheFieldManagerMakesOfIt(t, max(1, *applied/5), replace...) })
 	}
 }
 

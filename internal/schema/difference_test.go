@@ -11,7 +11,7 @@ import (
 // The walks of this package have the results of upstream's libraries. This test runs both,
 // about random schemas and objects.
 
-var cases = flag.Int("cases", seedtest.Cases(10_000), "how many random objects the walks are compared with upstream's libraries on")
+var cases = flag.Int("cases", seedtest.Cases(5_000), "how many random objects the walks are compared with upstream's libraries on")
 
 func TestWalksMatchUpstream(t *testing.T) {
 	g, tally, invalid := schematest.Generator{Rand: seedtest.Rand(t)}, schematest.NewTally(), 0

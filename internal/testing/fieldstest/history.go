@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-var cases = flag.Int("cases", seedtest.Cases(10_000), "how many `writes` a differential test of field management compares")
+var cases = flag.Int("cases", seedtest.Cases(4_000), "how many `writes` a differential test of field management compares")
 
 // Tally counts the outcomes of writes. For an outcome that begins with "declined",
 // upstream's code ran.

@@ -39,11 +39,17 @@ func (p *player) check(quiet bool) {
 	if names := slices.Sorted(maps.Keys(p.occupied)); len(names) > 0 {
 		c.occupied = names[0]
 	}
-	c.state = p.stateOf(objects)
+	compared := p.withoutLingering(withoutMarks(p.unignored(objects)))
+	c.state = state.New(compared)
+	c.managers = maps.Clone(p.managers())
+	if p.subject.Workloads != nil {
+		c.living = slices.DeleteFunc(compared, func(o state.Object) bool { return p.atRest[o.Name()] && !isWritten(o, c.managers) })
+		c.hindered = p.tookFromCluster || p.isHindered(c.living)
+	}
 	if p.beside != nil && p.exists {
-		p.neighbors = map[string]types.UID{}
+		p.neighbors = map[string]state.Object{}
 		for _, o := range owned(objects, p.beside.name) {
-			p.neighbors[o.Name()] = o.GetUID()
+			p.neighbors[o.Name()] = o
 		}
 	}
 	p.out.checkpoints = append(p.out.checkpoints, c)
@@ -75,7 +81,7 @@ func (p *player) check(quiet bool) {
 	}
 	p.checkPods(objects)
 	p.checkForeign(objects)
-	p.checkOccupied(objects)
+	p.checkOccupied()
 	p.checkMarks(objects)
 	if p.beside != nil && p.exists {
 		p.checkSelectors(objects)
@@ -83,11 +89,6 @@ func (p *player) check(quiet bool) {
 	if len(p.occupied) == 0 { // otherwise some objects are not the operator's
 		p.checkInvariants(objects)
 	}
-}
-
-// stateOf returns the state of objects, without the fields and objects that the subject ignores.
-func (p *player) stateOf(objects []state.Object) state.State {
-	return state.New(p.withoutLingering(withoutMarks(p.unignored(objects))))
 }
 
 // unignored returns objects without the fields and objects that the subject ignores.
@@ -243,7 +244,8 @@ func (p *player) checkReported(u *unstructured.Unstructured, refusal string, tim
 	}
 }
 
-// reportsTrouble reports whether the status of an object, or a warning among the Events, reports a problem.
+// reportsTrouble reports whether the status of an object, or a warning among the operator's Events, reports
+// a problem.
 func (p *player) reportsTrouble(u *unstructured.Unstructured) bool {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	if troubled.MatchString(fmt.Sprint(status)) {
@@ -263,7 +265,10 @@ func (p *player) reportsTrouble(u *unstructured.Unstructured) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Type == corev1.EventTypeWarning })
+	managers := p.managers()
+	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && isWritten(&e, managers)
+	})
 }
 
 // mayOutlive reports whether objects of a resource may remain when the custom resource is deleted.
@@ -294,8 +299,7 @@ func (p *player) checkCleanedUp(objects []state.Object) {
 		}
 	}
 	for _, o := range objects {
-		if rebuilt[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || mayOutlive(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
-			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
+		if rebuilt[o.Name()] || p.atRest[o.Name()] || p.present[o.Name()] != "" || mayOutlive(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) || p.makerOf(o.Unstructured) == otherMaker {
 			continue
 		}
 		left = append(left, o.Name())
@@ -345,7 +349,7 @@ func (p *player) checkNeighbor(objects []state.Object) {
 		now[o.Name()] = o.GetUID()
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {
-		if now[name] != p.neighbors[name] {
+		if o := p.neighbors[name]; now[name] != o.GetUID() && (p.makerOf(o.Unstructured) == operatorMaker || p.operatorDeleted(o.Unstructured)) {
 			p.report(problem{oracle: CleansUp, key: "neighbor's " + strings.SplitN(name, " ", 2)[0], step: p.step,
 				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s", p.seed.name, name, p.beside.name)})
 			return
@@ -353,10 +357,11 @@ func (p *player) checkNeighbor(objects []state.Object) {
 	}
 }
 
-// checkStart checks that the operator has not written since it was started again.
+// checkStart checks that the operator has not written since it was started again, unless others have written
+// before it.
 func (p *player) checkStart(before int64) {
 	n := p.operatorRevisions() - before
-	if n == 0 || len(p.fault) > 0 {
+	if n == 0 || len(p.fault) > 0 || !p.operatorWritesFirst() {
 		return
 	}
 	var lines []string
@@ -371,6 +376,16 @@ func (p *player) checkStart(before int64) {
 	writes := p.run.cluster.LastWrites(int(min(n, 5)))
 	p.report(problem{oracle: IdempotentStart, key: "start " + resource, step: p.step,
 		what: "nothing has changed, and the operator writes when it is started again:", detail: strings.Join(append(lines, writes...), "\n")})
+}
+
+// operatorWritesFirst reports whether the first write since the last step is the operator's.
+func (p *player) operatorWritesFirst() bool {
+	for _, r := range p.run.cluster.Requests() {
+		if r.Revisions > 0 && !uncounted(r.Resource) && !r.Time.Before(p.out.times[p.step]) {
+			return fromOperator(r.AuditID)
+		}
+	}
+	return false
 }
 
 // checkRequests checks all requests of the operator.

@@ -52,7 +52,11 @@ func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found 
 		return nil, false
 	}
 	want := e.reference(tr, c).state()
-	if want == nil || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
+	if want == nil {
+		return nil, false
+	}
+	direct := e.reference(tr, c).checkpoint()
+	if oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(direct.sinceRest()) || hasEnded(c.sinceRest())) {
 		return nil, false
 	}
 	if c.failed && e.isFailed(tr, c) {
@@ -77,6 +81,9 @@ func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found 
 		}
 		return over && !(inSpec && tr.seed.defined) // the spec of a custom resource is compared all the same
 	})
+	if len(differences) > 0 && e.causedByCluster(tr.seed, func(string) bool { return true }, c, direct) {
+		return nil, true
+	}
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
 			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
@@ -173,8 +180,13 @@ func isOfJob(object map[string]any) bool {
 }
 
 // outlives reports whether an object is a claim from a template of a StatefulSet, such as data-db-2 of the
-// StatefulSet db. Such a claim remains when its Pod is gone.
+// StatefulSet db, or the volume of one. Such a claim remains when its Pod is gone.
 func outlives(object string, states ...state.State) bool {
+	for _, s := range states {
+		if claim, isVolume, _ := unstructured.NestedStringMap(s[object], "spec", "claimRef"); isVolume {
+			object = state.Name("persistentvolumeclaims", claim["namespace"], claim["name"])
+		}
+	}
 	claim, isClaim := strings.CutPrefix(object, "persistentvolumeclaims ")
 	namespace, name, _ := strings.Cut(claim, "/")
 	for _, s := range states {

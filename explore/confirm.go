@@ -164,7 +164,8 @@ func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *o
 // id identifies equal problems.
 func (p problem) id() string { return string(p.oracle) + " " + p.key }
 
-// learnNoise masks the differences between two direct runs to the same state.
+// learnNoise masks the differences between two direct runs to the same state. The second one begins at another
+// time.
 func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
 	for _, c := range out.checkpoints {
 		if !c.quiet {
@@ -177,6 +178,7 @@ func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
 			if first, second := a.reference.state(), again[i].reference.state(); first != nil && second != nil {
 				seed := a.reference.trial.seed
 				e.results.mask.Add(state.Differences(meaningful(first, seed), meaningful(second, seed), nil))
+				e.learnSchedule(tr.seed, a.reference.checkpoint(), again[i].reference.checkpoint())
 			}
 		}
 	}

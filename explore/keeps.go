@@ -12,11 +12,12 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// pods has the pod templates of workloads, and pods without a workload, by the names of their objects.
+// pods has the pod templates of workloads, and the pods that the operator has made itself, by the names of their
+// objects.
 type pods map[string]map[string]any
 
-// podTemplates returns the pod templates and pods among objects.
-func podTemplates(objects []state.Object) pods {
+// podTemplates returns the pod templates among objects, and such pods.
+func (p *player) podTemplates(objects []state.Object) pods {
 	templates := pods{}
 	for _, o := range objects {
 		switch o.Resource {
@@ -25,9 +26,7 @@ func podTemplates(objects []state.Object) pods {
 				templates[o.Name()] = template
 			}
 		case "pods":
-			if !slices.ContainsFunc(o.GetOwnerReferences(), func(r ownerReference) bool {
-				return r.Kind == "ReplicaSet" || r.Kind == "StatefulSet" || r.Kind == "DaemonSet" || r.Kind == "Job"
-			}) {
+			if p.makerOf(o.Unstructured) == operatorMaker {
 				templates[o.Name()] = map[string]any{"uid": string(o.GetUID())}
 			}
 		}
@@ -40,7 +39,7 @@ func (p *player) checkPods(objects []state.Object) {
 	if p.pods == nil {
 		return
 	}
-	before, after := p.pods, podTemplates(p.unignored(objects))
+	before, after := p.pods, p.podTemplates(p.unignored(objects))
 	p.pods = nil
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if equality.Semantic.DeepEqual(before[name], after[name]) {

@@ -123,6 +123,7 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		}
 	}
 	want := state.State{}
+	var direct []checkpoint
 	by := map[string]expectation{} // by object: the custom resource that leads to it
 	conflict := map[string]bool{}  // of custom resources, by name
 	others := map[string]*seed{tr.seed.name: c.beside, c.beside.name: tr.seed}
@@ -131,6 +132,7 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		if reached == nil {
 			return nil
 		}
+		direct = append(direct, a.reference.checkpoint())
 		conflict[a.name] = slices.ContainsFunc(a.reference.trial.seed.reporting(others[a.name]), func(name string) bool { return conflicts(reached[name], c.state[name]) })
 		for _, name := range slices.Sorted(maps.Keys(reached)) {
 			other, shared := by[name]
@@ -160,6 +162,9 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		want, got = meaningful(want, s), meaningful(got, s)
 	}
 	differences := state.Differences(want, got, e.results.mask)
+	if len(differences) > 0 && e.causedByCluster(tr.seed, func(name string) bool { return want[name] != nil }, c, direct...) {
+		return found
+	}
 	for _, d := range differences {
 		a := by[d.Object]
 		p := problem{oracle: LeavesOthersAlone, key: keyOf(d), step: c.step, compared: true, what: describe(d, len(differences)-1),

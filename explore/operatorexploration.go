@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
@@ -102,6 +104,9 @@ func (r *reference) state() state.State {
 	return last.state
 }
 
+// checkpoint returns the checkpoint of the state.
+func (r *reference) checkpoint() checkpoint { return r.out.checkpoints[len(r.out.checkpoints)-1] }
+
 // failed reports whether the status of the custom resource reports a problem at the end.
 func (r *reference) failed() bool {
 	n := len(r.out.checkpoints)
@@ -110,11 +115,14 @@ func (r *reference) failed() bool {
 
 // results has the results of an exploration until now.
 type results struct {
-	found     Found
-	keys      map[string]bool // keys of findings, and of the differences that come with them
-	similar   map[string]int  // by similarity: the number of findings that probably have the same cause
-	doubtful  map[string]bool // keys of problems that did not occur again
-	mask      state.Mask
+	found    Found
+	keys     map[string]bool // keys of findings, and of the differences that come with them
+	similar  map[string]int  // by similarity: the number of findings that probably have the same cause
+	doubtful map[string]bool // keys of problems that did not occur again
+	mask     state.Mask
+	// scheduled are the resources of custom resources for which controllers of the cluster make objects that depend
+	// on the time, as that of CronJobs does.
+	scheduled map[schema.GroupVersionResource]bool
 	summaries map[*seed]*seedSummary
 	began     time.Time
 	reported  time.Time // when the progress was reported last
@@ -126,7 +134,7 @@ type results struct {
 
 func newResults() results {
 	return results{
-		keys: map[string]bool{}, similar: map[string]int{}, doubtful: map[string]bool{}, mask: state.Mask{},
+		keys: map[string]bool{}, similar: map[string]int{}, doubtful: map[string]bool{}, mask: state.Mask{}, scheduled: map[schema.GroupVersionResource]bool{},
 		summaries: map[*seed]*seedSummary{}, access: map[inspect.AccessRequest]bool{},
 	}
 }

@@ -44,8 +44,7 @@ func (p *player) noteChildren(objects []state.Object) {
 		if o.Name() == p.seed.name || o.Prefix() != "" || state.Ignored(o.Resource) {
 			continue
 		}
-		history, err := p.run.cluster.History(o.Unstructured)
-		if err == nil && len(history) > 0 && fromOperator(history[0].AuditID) {
+		if p.makerOf(o.Unstructured) == operatorMaker {
 			p.out.children[o.Name()] = child{p.changed[o.Resource], o.Unstructured, p.reconciles(o.Resource)}
 		}
 	}
@@ -91,19 +90,23 @@ func (p *player) occupy(name string) error {
 	return err
 }
 
-// checkOccupied checks that the operator has not written or deleted an object that somebody else controls. In
-// a trial only the operator could delete it.
-func (p *player) checkOccupied(objects []state.Object) {
+// checkOccupied checks that the operator has not written or deleted an object that somebody else controls.
+func (p *player) checkOccupied() {
 	for _, name := range slices.Sorted(maps.Keys(p.occupied)) {
 		resource, _, _ := strings.Cut(name, " ")
 		found := problem{oracle: LeavesOthersAlone, key: "occupied " + resource, step: p.step}
-		i := slices.IndexFunc(objects, func(o state.Object) bool { return o.Name() == name })
-		if i < 0 {
+		made := p.occupied[name]
+		if p.operatorDeleted(made) {
 			found.what = name + " belongs to somebody else, who is its controller, and the operator has deleted it"
 			p.report(found)
 			continue
 		}
-		before, now, reconciled := written(p.occupied[name]), written(objects[i].Unstructured), p.children[name].reconciled
+		before, now, reconciled := written(made), map[string]any(nil), p.children[name].reconciled
+		revisions := map[int64]bool{}
+		for _, r := range p.revisionsOf(made) {
+			revisions[r.Revision] = true
+			now = written(r.Object)
+		}
 		if reconciled {
 			unstructured.RemoveNestedField(before, "metadata", "finalizers")
 			unstructured.RemoveNestedField(now, "metadata", "finalizers")
@@ -115,7 +118,7 @@ func (p *player) checkOccupied(objects []state.Object) {
 			if reconciled && r.Subresource == "status" {
 				continue
 			}
-			if r.Revisions > 0 && state.Name(groupResource(r), r.Namespace, r.Name) == name {
+			if revisions[r.Revision] {
 				found.what = fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))
 				found.detail = state.Diff(before, now)
 				p.report(found)

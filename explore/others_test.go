@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // noting writes the text of each Gadget into the ConfigMap shared: at a key of the Gadget, or all at the same.
@@ -146,6 +149,27 @@ func TestTheNameOfAChildIsTaken(t *testing.T) {
 				t.Errorf("%s: %+v, want %s: %s", found, found.Findings, tt.oracle, tt.what)
 			}
 		})
+	}
+}
+
+// An object of somebody else may be deleted by somebody else, and then the operator makes its own.
+func TestAForeignObjectIsDeletedByOthers(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	s.Roles, s.Run = nil, nil
+	s.Prepare = func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
+		return func(ctx context.Context, config *rest.Config) error {
+			configMaps := c.Clientset().CoreV1().ConfigMaps("default")
+			time.AfterFunc(time.Minute, func() {
+				if err := configMaps.Delete(ctx, "a-0", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+					t.Error(err)
+				}
+			})
+			return gadgetOperator{}.run(ctx, config)
+		}
+	}
+	s.Replay = "gadgets.example.com default/a: occupy configmaps default/a-0; create"
+	if found := findIn(t, s); len(found.Findings) > 0 {
+		t.Error(found.Findings[0].Report)
 	}
 }
 

@@ -189,13 +189,15 @@ func (a *seedPlan) learnEdits(out *outcome) {
 	if len(out.checkpoints) < 2 {
 		return
 	}
-	before, after := out.checkpoints[0].state, out.checkpoints[1].state
+	c := out.checkpoints[1]
+	before, after := out.checkpoints[0].state, c.state
 	for _, name := range a.owned {
-		if before[name] == nil || after[name] == nil {
+		i := slices.IndexFunc(c.owned, func(o state.Object) bool { return isNamed(o, name) })
+		if before[name] == nil || after[name] == nil || i < 0 {
 			continue
 		}
 		for _, f := range state.Changed(before[name], after[name]) {
-			if strings.HasPrefix(f.Path, "/metadata") || strings.HasPrefix(f.Path, "/status") || strings.HasPrefix(name, "secrets ") || strings.ContainsAny(f.Path, " ;&") {
+			if !isSet(c.owned[i].Unstructured, f.Path, c.managers) || strings.HasPrefix(f.Path, "/metadata") || strings.HasPrefix(f.Path, "/status") || strings.HasPrefix(name, "secrets ") || strings.ContainsAny(f.Path, " ;&") {
 				continue
 			}
 			if !slices.ContainsFunc(a.edits, func(s generate.Step) bool { return s.Object == name && s.Path == f.Path }) {

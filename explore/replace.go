@@ -28,6 +28,10 @@ func (p *player) replaceVersion(to *installation, atWork bool) error {
 	}
 	p.finish()
 	before, former := p.objects(), p.current()
+	p.managers() // while the history knows them
+	for _, o := range before {
+		p.makerOf(o.Unstructured)
+	}
 	cluster, err := p.startFrom(to)
 	if err != nil {
 		oracle, version := Upgrades, "new"
@@ -52,7 +56,7 @@ func (p *player) replaceVersion(to *installation, atWork bool) error {
 		return err
 	}
 	if !atWork {
-		p.pods = podTemplates(p.unignored(before))
+		p.pods = p.podTemplates(p.unignored(before))
 	}
 	if former != nil && p.wanted == nil {
 		p.wanted, _, _ = unstructured.NestedMap(former.Object, "spec")

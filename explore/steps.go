@@ -1,9 +1,11 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
@@ -132,24 +135,25 @@ func (p *player) restart() {
 	c.begin()
 }
 
+// isNamed reports whether a step names an object. It names the first one of a prefix as default/home-*1.
+func isNamed(o state.Object, name string) bool {
+	prefix := o.Prefix()
+	return o.Name() == name || prefix != "" && state.Name(o.Resource, o.GetNamespace(), prefix+"*1") == name
+}
+
 // disturb deletes or changes an object of the operator.
 func (p *player) disturb(s generate.Step) error {
-	resource, object, _ := strings.Cut(s.Object, " ")
-	namespace, name, ok := strings.Cut(object, "/")
-	if !ok {
-		namespace, name = "", object
-	}
 	for _, o := range p.objects() {
-		if o.Resource != resource || o.GetNamespace() != namespace || !(o.GetName() == name || o.Prefix() != "" && o.Prefix()+"*1" == name) {
+		if !isNamed(o, s.Object) {
 			continue
 		}
 		for _, r := range p.run.cluster.Requests() {
-			if groupResource(r) != resource || r.Version == "" {
+			if groupResource(r) != o.Resource || r.Version == "" {
 				continue
 			}
-			resource := groupVersionResource(r)
+			resource, namespace := groupVersionResource(r), o.GetNamespace()
 			if s.Verb == generate.EditOwned {
-				if leavesField(o, s.Path, p.managers()) {
+				if !isSet(o.Unstructured, s.Path, p.managers()) {
 					return fmt.Errorf("the operator does not set %s of %s", s.Path, s.Object)
 				}
 				return p.change(resource, namespace, o.GetName(), s)
@@ -157,20 +161,22 @@ func (p *player) disturb(s generate.Step) error {
 			if o.Resource == "persistentvolumeclaims" {
 				p.deletedClaims[o.GetUID()] = true
 			}
+			p.tookFromCluster = p.tookFromCluster || p.makerOf(o.Unstructured) == clusterMaker
 			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), deleteOptions)
 		}
 	}
 	return fmt.Errorf("the operator has not made %s", s.Object)
 }
 
-// managers returns the field managers of the operator's requests without an explicit one: their user agents
-// up to the slash.
-func (p *player) managers() (names []string) {
+// managers returns the field managers of the operator's requests until now, also of a former version. Without an
+// explicit one, it is the user agent up to the slash.
+func (p *player) managers() map[string]bool {
 	for _, r := range p.operatorRequests() {
-		name, _, _ := strings.Cut(r.UserAgent, "/")
-		names = append(names, name)
+		options, _ := url.ParseQuery(r.Options)
+		agent, _, _ := strings.Cut(r.UserAgent, "/")
+		p.fieldManagers[cmp.Or(options.Get("fieldManager"), agent)] = true
 	}
-	return names
+	return p.fieldManagers
 }
 
 // direct returns the steps that lead directly to the wanted state: the current custom resource, in the same

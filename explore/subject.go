@@ -55,8 +55,8 @@ type Subject struct {
 	// returns the function that runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
 	// Workloads starts controllers and nodes in the cluster of a trial, for example with workloads.Run(t, c,
-	// workloads.Nodes(1)). Default: none run, and the exploration sets the status of Deployments, Jobs,
-	// claims and similar objects as if their pods were running.
+	// workloads.Nodes(1)). The operator does not answer for what these write. Default: none run, and the
+	// exploration sets the status of Deployments, Jobs, claims and similar objects as if their pods were running.
 	Workloads func(t testing.TB, c *fakecluster.Cluster)
 	// Options are further options of the clusters, which are always InProcess, with the default controllers
 	// and the garbage collector.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -41,6 +42,28 @@ func TestACorrectOperatorHasNoFinding(t *testing.T) {
 	}
 	if found.Trials < 40 {
 		t.Errorf("%s, want at least 40 trials", found)
+	}
+}
+
+// An operator that is started again may write because somebody else has changed an object meanwhile.
+func TestAStartAfterAChange(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	s.Roles, s.Run = nil, nil
+	s.Prepare = func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
+		starts := 0
+		return func(ctx context.Context, config *rest.Config) error {
+			if starts++; starts == 2 {
+				_, err := c.Clientset().CoreV1().ConfigMaps("default").Patch(ctx, "a-0", types.MergePatchType, []byte(`{"data":{"text":"other"}}`), metav1.PatchOptions{})
+				if err != nil {
+					return err
+				}
+			}
+			return gadgetOperator{}.run(ctx, config)
+		}
+	}
+	s.Replay = "gadgets.example.com default/a: create; restart"
+	if found := findIn(t, s); len(found.Findings) > 0 {
+		t.Error(found.Findings[0].Report)
 	}
 }
 

@@ -135,6 +135,12 @@ type checkpoint struct {
 	quiet    bool           // the operator is quiet
 	stuck    string         // a request that the server rejects again and again; empty: none
 	owned    []state.Object // the objects owned by the custom resource, directly or not
+	// living has the objects of a cluster with workloads, without those from before the steps that only the cluster
+	// has written; nil: no workloads run.
+	living   []state.Object
+	managers map[string]bool // field managers of the operator
+	// hindered is true if controllers of the cluster cannot do what they should, or a step has deleted what they have made.
+	hindered bool
 }
 
 // problem is a violation that an oracle has found in a trial.
@@ -196,12 +202,15 @@ type player struct {
 	marked    map[string]types.UID                  // objects of the operator with a label and an annotation of somebody else
 	needEdits []generate.Step                       // of needs
 	beside    *seed                                 // another custom resource; nil: there is none
-	neighbors map[string]types.UID                  // what belongs to it
+	neighbors map[string]state.Object               // what belongs to it
 	atRest    map[string]bool                       // names of objects when the operator had started
 	// deletedClaims are claims of the operator that a step has deleted.
-	deletedClaims map[types.UID]bool
-	step          int
-	sent          int // requests of the operator before the step
+	deletedClaims   map[types.UID]bool
+	makers          map[types.UID]maker // those that are known
+	fieldManagers   map[string]bool     // field managers
+	tookFromCluster bool                // a step has deleted what a controller of the cluster has made
+	step            int
+	sent            int // requests of the operator before the step
 
 	replaced uint64         // how often the version of the operator was replaced
 	ended    bool           // the run of the present version
@@ -241,7 +250,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 			r.cluster = e.base.Fork(r.t)
 			p := &player{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
 				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{},
-				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}, deletedClaims: map[types.UID]bool{}}
+				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}, deletedClaims: map[types.UID]bool{}, makers: map[types.UID]maker{}, fieldManagers: map[string]bool{}}
 			defer p.finish()
 			p.play()
 		}()
@@ -350,17 +359,19 @@ func (p *player) finish() {
 	p.checkLog()
 }
 
-// settle waits until the operator has not written for a while, and reports whether that happened. In between
+// settle waits until nobody has written for a while, and reports whether the operator is quiet. Controllers of
+// the cluster may write for ever, such as that of a CronJob: then it is enough that the operator does not. In between
 // the exploration sets the status of workloads, which lets an operator continue that creates one Pod after
 // the other.
 func (p *player) settle(step int) bool {
 	pause := p.pause(step)
 	waited := time.Duration(0)
+	idle := time.Duration(0) // while others write and the operator does not
 	for busy, round := 0, 0; busy < quietRounds && round < allRounds; round++ {
 		if p.subject.RealTime > 0 {
 			p.waitForWork(pause)
 		}
-		before, sent, delayed := p.revisions(), p.sentRequests(), p.run.pace.delayedRequests()
+		before, own, sent, delayed := p.revisions(), p.operatorRevisions(), p.sentRequests(), p.run.pace.delayedRequests()
 		p.pass(pause)
 		waited += pause
 		if p.run.t.Failed() {
@@ -368,8 +379,15 @@ func (p *player) settle(step int) bool {
 		}
 		if p.revisions() != before {
 			busy++
-			if round+1 >= knownRounds && p.results.knows(p.restless(step)) {
-				break
+			idle += pause
+			if p.operatorRevisions() > own {
+				idle = 0
+				if round+1 >= knownRounds && p.results.knows(p.restless(step)) {
+					break
+				}
+			}
+			if idle >= quietRounds*cmp.Or(p.subject.RealTime, quietFor) {
+				return true
 			}
 			continue
 		}
@@ -386,6 +404,9 @@ func (p *player) settle(step int) bool {
 			return true
 		}
 		busy = 0
+	}
+	if idle > 0 {
+		return true
 	}
 	restless := p.restless(step)
 	restless.what = fmt.Sprintf("the operator still writes after %v; the last writes:", waited)
@@ -447,10 +468,9 @@ func (p *player) sentRequests() int {
 	return len(p.run.seen)
 }
 
-// lastWritten names the resource of the last write.
+// lastWritten names the resource of the operator's last write.
 func (p *player) lastWritten() string {
-	requests := p.run.cluster.Requests()
-	for _, r := range slices.Backward(requests) {
+	for _, r := range slices.Backward(p.operatorRequests()) {
 		if r.Revisions > 0 && !uncounted(r.Resource) {
 			return r.Resource + " " + r.Subresource
 		}

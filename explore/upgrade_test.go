@@ -62,6 +62,16 @@ func TestACorrectUpgradeHasNoFinding(t *testing.T) {
 	}
 }
 
+// What the old version has made is the operator's after the upgrade, too.
+func TestWhatTheOldVersionHasMadeIsLeft(t *testing.T) {
+	s := gadgetOperator{forgetsToDelete: true}.version("testdata/gadget/crd.yaml")
+	s.Replay = "gadgets.example.com default/a: create; upgrade; delete"
+	const want = "gadgets.example.com default/a was deleted, and these objects are left:\n    configmaps default/a-0\n    configmaps default/a-1\n"
+	if found := upgradeOf(t, s, s); len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Report, want) {
+		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
+	}
+}
+
 // Each mistake of an upgrade is found by the oracle for it.
 func TestMistakesOfUpgradesAreFound(t *testing.T) {
 	for name, tt := range map[string]struct {

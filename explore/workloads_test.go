@@ -222,7 +222,10 @@ func TestAClaimThatIsDeletedEnds(t *testing.T) {
 // A Job that has done its work is not missed when somebody deletes it, with its Pods where there are some.
 func TestAJobThatIsCompleteNeedNotBeMadeGood(t *testing.T) {
 	for name, live := range map[string]func(testing.TB, *fakecluster.Cluster){
-		"living":           func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) },
+		"living": func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) },
+		"beside a Deployment of the cluster": func(t testing.TB, c *fakecluster.Cluster) {
+			workloads.Run(t, c, workloads.Nodes(1), workloads.ControlPlane())
+		},
 		"without the hook": nil,
 	} {
 		t.Run(name, func(t *testing.T) {

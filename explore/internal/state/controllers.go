@@ -1,9 +1,12 @@
 package state
 
 import (
+	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -42,6 +45,29 @@ func (o Object) withoutHashes(name string) string {
 	return name
 }
 
+// hidePlacement removes what follows from the Node that the scheduler has chosen for a Pod, and on which a provisioner has therefore made a volume.
+// A binding has no field manager, so that a nodeName with one is the choice of a client.
+func hidePlacement(o Object, copied map[string]any) {
+	switch o.Resource {
+	case "pods":
+		if slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:nodeName"`))
+		}) {
+			return
+		}
+		for _, path := range [][]string{{"spec", "nodeName"}, {"status", "hostIP"}, {"status", "hostIPs"},
+			{"metadata", "labels", corev1.LabelTopologyRegion}, {"metadata", "labels", corev1.LabelTopologyZone}} {
+			unstructured.RemoveNestedField(copied, path...)
+		}
+	case "persistentvolumeclaims":
+		unstructured.RemoveNestedField(copied, "metadata", "annotations", "volume.kubernetes.io/selected-node")
+	case "persistentvolumes":
+		if o.GetAnnotations()["pv.kubernetes.io/provisioned-by"] != "" {
+			unstructured.RemoveNestedField(copied, "spec", "nodeAffinity")
+		}
+	}
+}
+
 // hideKubelet removes from the status of a Node what its kubelet reports about Pods that there are or were.
 func hideKubelet(node map[string]any) {
 	for _, field := range []string{"images", "volumesInUse", "volumesAttached"} {
@@ -61,6 +87,7 @@ func hideRevisions(object map[string]any) {
 		}
 	}
 	status, ok := object["status"].(map[string]any)
+	delete(status, "collisionCount") // of names of ReplicaSets
 	if !ok || status["updateRevision"] == nil {
 		return
 	}

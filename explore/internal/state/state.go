@@ -50,6 +50,11 @@ func Ignored(resource string) bool {
 
 // New returns the state that objects are in.
 func New(objects []Object) State {
+	return Part(objects, func(o Object) map[string]any { return o.Object })
+}
+
+// Part returns the state of a part of each object; an empty one is left out.
+func Part(objects []Object, part func(Object) map[string]any) State {
 	objects = slices.Clone(objects)
 	names := canonical(objects)
 	r := newReplacer(objects, names)
@@ -58,13 +63,16 @@ func New(objects []Object) State {
 		if Ignored(o.Resource) || isMeans(o) {
 			continue
 		}
-		s[names[o.Name()]] = r.object(o)
+		if fields := part(o); len(fields) > 0 {
+			s[names[o.Name()]] = r.object(Object{o.Resource, &unstructured.Unstructured{Object: fields}})
+		}
 	}
 	return s
 }
 
 // canonical returns the names of objects, in which a random name is the prefix of its object and a number in the order of
-// the contents.
+// the contents. The uid of another object in a name reads as its name: the volume pvc-UID of the claim
+// default/data is pvc-default-data.
 func canonical(objects []Object) map[string]string {
 	names := map[string]string{}
 	random := map[string][]Object{}
@@ -84,8 +92,19 @@ func canonical(objects []Object) map[string]string {
 			names[o.Name()] = fmt.Sprintf("%s*%d", group, i+1)
 		}
 	}
+	named := map[string]string{} // by uid
+	for _, o := range objects {
+		_, name, _ := strings.Cut(names[o.Name()], " ")
+		named[string(o.GetUID())] = strings.ReplaceAll(name, "/", "-")
+	}
+	for name, shown := range names {
+		names[name] = uid.ReplaceAllStringFunc(shown, func(uid string) string { return cmp.Or(named[uid], uid) })
+	}
 	return names
 }
+
+// lastPart returns the name alone of what Name returns.
+func lastPart(name string) string { return name[strings.LastIndexAny(name, " /")+1:] }
 
 // Prefix returns what is before the random end of a name; empty: the name has none. The server makes such ends for metadata.generateName, and
 // some controllers make the same ends themselves, for objects with an owner. If the name of that is random, too, it has two of them.
@@ -131,7 +150,8 @@ func content(o Object) string {
 	delete(copied, "metadata")
 	if o.Resource == "pods" {
 		copied = runtime.DeepCopyJSON(copied)
-		hideAddresses(copied["status"])
+		hideRuns(copied["status"])
+		hidePlacement(o, copied)
 	}
 	text, err := json.Marshal(copied)
 	if err != nil {
@@ -143,26 +163,32 @@ func content(o Object) string {
 // randomInText finds the ends of random names, uids, and times.
 var randomInText = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(-[bcdfghjklmnpqrstvwxz2456789]{5})+\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
+// uid finds the uids of objects.
+var uid = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+
 // tokenVolume is the name of the volume with the token of a Pod, whose end the server makes at random.
 var tokenVolume = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
 
-// hideAddresses removes addresses and the ids of containers from the status of a Pod.
-func hideAddresses(status any) {
+// hideRuns removes addresses, the ids of containers, and their former runs from the status of a Pod.
+func hideRuns(status any) {
 	switch typed := status.(type) {
 	case map[string]any:
 		for key, value := range typed {
-			if key == "podIP" || key == "podIPs" || key == "containerID" {
+			if slices.Contains(runFields, key) {
 				delete(typed, key)
 			} else {
-				hideAddresses(value)
+				hideRuns(value)
 			}
 		}
 	case []any:
 		for _, value := range typed {
-			hideAddresses(value)
+			hideRuns(value)
 		}
 	}
 }
+
+// runFields are fields of the status of a Pod that differ between any two runs of its containers.
+var runFields = []string{"podIP", "podIPs", "containerID", "restartCount", "lastState"}
 
 // replacer replaces values that differ between clusters by what they stand for.
 type replacer struct {
@@ -179,7 +205,7 @@ func newReplacer(objects []Object, names map[string]string) *replacer {
 			pairs[uid] = "<uid of " + name + ">"
 		}
 		if name != o.Name() {
-			pairs[o.GetName()] = name[strings.LastIndexAny(name, " /")+1:]
+			pairs[o.GetName()] = lastPart(name)
 		}
 		r.versions[o.GetResourceVersion()] = true
 		for _, hash := range hashes(o) {
@@ -226,8 +252,9 @@ func (r *replacer) object(o Object) map[string]any {
 		hidePorts(copied)
 	}
 	if o.Resource == "pods" {
-		hideAddresses(copied["status"])
+		hideRuns(copied["status"])
 	}
+	hidePlacement(o, copied)
 	if o.Resource == "nodes" {
 		hideKubelet(copied)
 	}
@@ -303,7 +330,7 @@ func (r *replacer) text(key, text string) any {
 	if _, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return "<time>"
 	}
-	if r.versions[text] && key != "" && len(text) > 2 {
+	if key == "resourceVersion" || r.versions[text] && key != "" && len(text) > 2 {
 		return "<resourceVersion>"
 	}
 	return tokenVolume.ReplaceAllString(r.strings.Replace(text), "kube-api-access-*")

@@ -80,6 +80,45 @@ metadata: {name: NAME, namespace: default}
 	}
 }
 
+// The scheduler places Pods as it likes, and nodes run their containers as often as they have to. A nodeName that somebody has set is one of the Pod.
+func TestWhatNodesAndTheSchedulerMakeIsNoDifference(t *testing.T) {
+	const text = `
+resource: pods
+metadata: {name: home, namespace: default, labels: {topology.kubernetes.io/zone: ZONE, topology.kubernetes.io/region: ZONE}, managedFields: [{manager: operator, fieldsV1: {"f:spec": {"f:containers": {}}}}]}
+spec: {nodeName: NODE}
+status: {hostIP: 10.0.0.ADDR, hostIPs: [{ip: 10.0.0.ADDR}], containerStatuses: [{name: web, restartCount: ADDR, lastState: {terminated: {exitCode: ADDR}}}]}
+---
+resource: pods
+metadata: {name: fixed, namespace: default, managedFields: [{manager: operator, fieldsV1: {"f:spec": {"f:nodeName": {}}}}]}
+spec: {nodeName: FIXED}
+---
+resource: persistentvolumeclaims
+metadata: {name: data, namespace: default, uid: 00000000-0000-0000-0000-00000000000ADDR, resourceVersion: "REV", annotations: {volume.kubernetes.io/selected-node: NODE, a: b}}
+spec: {volumeName: pvc-00000000-0000-0000-0000-00000000000ADDR}
+---
+resource: persistentvolumes
+metadata: {name: pvc-00000000-0000-0000-0000-00000000000ADDR, annotations: {pv.kubernetes.io/provisioned-by: a}}
+spec: {nodeAffinity: NODE, claimRef: {name: data, resourceVersion: "8REV"}}
+`
+	made := func(node, zone, address, version, fixed string) State {
+		return New(read(t, strings.NewReplacer("NODE", node, "ZONE", zone, "ADDR", address, "REV", version, "FIXED", fixed).Replace(text)))
+	}
+	a, b := made("n1", "a", "1", "10", "n1"), made("n2", "b", "2", "20", "n1")
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("(-a +b):\n%s", diff)
+	}
+	if got, want := slices.Sorted(maps.Keys(a)), []string{"persistentvolumeclaims default/data", "persistentvolumes pvc-default-data", "pods default/fixed", "pods default/home"}; !slices.Equal(got, want) {
+		t.Errorf("the objects are %q, want %q", got, want)
+	}
+	if got, want := a["persistentvolumeclaims default/data"]["spec"], map[string]any{"volumeName": "pvc-default-data"}; !cmp.Equal(got, any(want)) {
+		t.Errorf("the claim has %v, want %v", got, want)
+	}
+	want := []Difference{{Object: "pods default/fixed", Path: "/spec/nodeName"}}
+	if diff := cmp.Diff(want, Differences(a, made("n1", "a", "1", "10", "n2"), nil)); diff != "" {
+		t.Errorf("another Node is wanted (-want +got):\n%s", diff)
+	}
+}
+
 // Controllers make names with random ends themselves, and such names of names.
 func TestRandomNamesOfControllersAreNoDifference(t *testing.T) {
 	const text = `

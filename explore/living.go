@@ -87,9 +87,9 @@ func (c checkpoint) parts(compared func(object string) bool) (ours, others state
 // learnSchedule records that controllers of the cluster have made other objects at another time, although the
 // operator has set the same.
 func (e *operatorExploration) learnSchedule(s *seed, one, other checkpoint) {
-	all := func(string) bool { return true }
-	ours, others := one.parts(all)
-	oursThen, othersThen := other.parts(all)
+	everything := func(string) bool { return true }
+	ours, others := one.parts(everything)
+	oursThen, othersThen := other.parts(everything)
 	if len(state.Differences(ours, oursThen, nil)) == 0 && slices.ContainsFunc(state.Differences(others, othersThen, nil), func(d state.Difference) bool { return d.Path == "" }) {
 		e.results.scheduled[s.resource] = true
 	}

@@ -59,7 +59,7 @@ func TestOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, arguments := range []string{"mod tidy", "list -m all", "vet ./...", "test ./..."} {
+	for _, arguments := range []string{"mod tidy", "list -m all", "test -vet=off ./..."} {
 		command := exec.Command("go", strings.Fields(arguments)...)
 		command.Dir = folder
 		command.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

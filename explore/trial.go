@@ -405,7 +405,7 @@ func (p *player) settle(step int) bool {
 		}
 		busy = 0
 	}
-	if idle > 0 {
+	if idle > 0 { // the last writes are those of others
 		return true
 	}
 	restless := p.restless(step)

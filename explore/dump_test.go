@@ -1,4 +1,4 @@
-package dump_test
+package explore_test
 
 import (
 	"slices"
@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// production is in an order in which it cannot be created.
-const production = `
+// realCluster is in an order in which it cannot be created.
+const realCluster = `
 - apiVersion: v1
   kind: Pod
   metadata: {name: web-1, namespace: shop, uid: p, resourceVersion: "9", creationTimestamp: "2026-01-01T00:00:00Z", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: r}]}
@@ -88,11 +88,11 @@ const production = `
   metadata: {name: a, namespace: shop, uid: q}
 `
 
-func TestLoad(t *testing.T) {
+func TestADumpIsLoaded(t *testing.T) {
 	t.Parallel()
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))
 	dumped := map[string]any{}
-	if err := yaml.Unmarshal([]byte("items:"+production), &dumped); err != nil {
+	if err := yaml.Unmarshal([]byte("items:"+realCluster), &dumped); err != nil {
 		t.Fatal(err)
 	}
 	var objects []*unstructured.Unstructured

@@ -1,4 +1,4 @@
-package kustomize_test
+package main
 
 import (
 	"os"
@@ -33,6 +33,7 @@ func overlay(t *testing.T) string {
 	return filepath.Join(folder, "default")
 }
 
+// The objects of package kustomize are options of a cluster. Its tests are here, because this program links kustomize anyway.
 func TestAnOverlayIsInstalled(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(kustomize.Objects(t, overlay(t))...))
 	service, err := c.Clientset().CoreV1().Services("operator-system").Get(t.Context(), "operator-web", metav1.GetOptions{})

@@ -1,4 +1,4 @@
-package volumes_test
+package node_test
 
 import (
 	"slices"

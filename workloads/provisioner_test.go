@@ -1,4 +1,4 @@
-package provisioner_test
+package workloads_test
 
 import (
 	"context"
@@ -18,14 +18,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
-
-// start starts a cluster with a provisioner, and without the controllers that mark claims and bind volumes.
-func start(t *testing.T, classes ...*storagev1.StorageClass) kubernetes.Interface {
+// startProvisioner starts a cluster with a provisioner, and without the controllers that mark claims and bind volumes.
+func startProvisioner(t *testing.T, classes ...*storagev1.StorageClass) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(fakecluster.Start(t, fakecluster.InProcess()).RESTConfig())
 	if err != nil {
@@ -101,7 +98,7 @@ func TestClaimsGetVolumes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := start(t, test.class)
+				client := startProvisioner(t, test.class)
 				claim, err := client.CoreV1().PersistentVolumeClaims("default").Create(t.Context(), &corev1.PersistentVolumeClaim{
 					ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: test.annotations},
 					Spec: corev1.PersistentVolumeClaimSpec{
@@ -146,7 +143,7 @@ func TestClaimsGetVolumes(t *testing.T) {
 
 func TestReleasedVolumesAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := start(t)
+		client := startProvisioner(t)
 		for name, path := range map[string]string{"ours": "/var/local-path-provisioner/ours", "other": "/data"} {
 			v, err := client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
 				ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": "csi.acme.com"}},
@@ -179,7 +176,7 @@ func TestReleasedVolumesAreDeleted(t *testing.T) {
 
 func TestThereIsADefaultClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := start(t)
+		client := startProvisioner(t)
 		c, err := client.StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
 		if err != nil || c.Annotations["storageclass.kubernetes.io/is-default-class"] != "true" || *c.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 			t.Errorf("the class is %+v, %v", c, err)
@@ -188,7 +185,7 @@ func TestThereIsADefaultClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := class("own", storagev1.VolumeBindingImmediate, nil)
 		own.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
-		classes, err := start(t, own).StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{})
+		classes, err := startProvisioner(t, own).StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(classes.Items) != 1 {
 			t.Errorf("with another default class, the classes are %+v, %v", classes, err)
 		}

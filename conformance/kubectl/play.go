@@ -26,11 +26,12 @@ type played struct {
 	skipped string // why it was not played
 }
 
-// playAll plays sections, as many at once as there are cores; on real servers one after the other.
+// playAll plays sections, twice as many at once as there are cores, because most of them wait now and then; on real servers one
+// after the other.
 func (p programs) playAll(ctx context.Context, sections []*section) ([]played, error) {
 	results := make([]played, len(sections))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	if p.real != "" {
 		group.SetLimit(1)
 	}

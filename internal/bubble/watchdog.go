@@ -21,6 +21,10 @@ const (
 	// which may end.
 	lockChecks = 10
 	callChecks = 30
+	// lookFor is how long, in real time, a goroutine that the checks have found is looked at before it is reported, and
+	// lookPause is the pause between two looks.
+	lookFor   = 500 * time.Millisecond
+	lookPause = time.Millisecond
 	// endedChecks is the number of checks after the end of a watch before stacks are read for its bubble, which is given
 	// time to end.
 	endedChecks = 4
@@ -85,7 +89,7 @@ func checkForever() {
 
 // Watch watches the caller's bubble until stop is called. It calls blocked at most once, outside of the bubble, if the
 // bubble's time does not advance: three consecutive checks find the same goroutine waiting in the same place for
-// something outside of the bubble, and no running goroutine of the bubble. work returns a number that changes when the
+// something outside of the bubble, and no running goroutine of the bubble, and then nothing else for half a second. work returns a number that changes when the
 // bubble does something; a check that finds another number does not read stacks, which would stop all goroutines. If
 // work is nil, each check reads them. If a bubble is watched several times, it has done something if any of the numbers
 // has changed, and only the first function is called. Outside of a bubble, Watch does nothing.
@@ -170,10 +174,7 @@ func (ws *watches) check(text string) (reports []func()) {
 			ws.bubbles = slices.DeleteFunc(ws.bubbles, func(other *watch) bool { return other == w })
 			continue
 		}
-		now := blockedOutside(text, w.bubble)
-		if now == (Blocked{}) {
-			now = stuckInside(text, w.bubble)
-		}
+		now := waiting(text, w.bubble)
 		if now == (Blocked{}) || now != w.last {
 			w.last, w.checks = now, 1
 			continue
@@ -181,11 +182,38 @@ func (ws *watches) check(text string) (reports []func()) {
 		if w.checks++; w.checks < now.checks {
 			continue
 		}
+		if goesOn(w.bubble, now) {
+			w.last, w.checks = Blocked{}, 1
+			continue
+		}
 		reported = append(reported, w.bubble)
 		reports = append(reports, func() { w.blocked(now) })
 		ws.bubbles = slices.DeleteFunc(ws.bubbles, func(other *watch) bool { return other == w })
 	}
 	return reports
+}
+
+// goesOn reports whether a bubble goes on between the checks that have found the same goroutine, because it waits again and
+// again, and time passes in between. An operator that asks a database on a socket every minute, for months of the
+// bubble, does so. A lock is not looked at: others of the process that run would count.
+func goesOn(bubble string, found Blocked) bool {
+	if found.checks == lockChecks {
+		return false
+	}
+	for began := time.Now(); time.Since(began) < lookFor; time.Sleep(lookPause) {
+		if waiting(stacks(true), bubble) != found {
+			return true
+		}
+	}
+	return false
+}
+
+// waiting returns the goroutine for which a bubble waits; none if it may go on.
+func waiting(text, bubble string) Blocked {
+	if found := blockedOutside(text, bubble); found != (Blocked{}) {
+		return found
+	}
+	return stuckInside(text, bubble)
 }
 
 // goroutineHeader matches the number, the state and the bubble of a goroutine in the first line of its stack.

@@ -53,6 +53,45 @@ func TestABubbleWhoseTimeStandsStillIsReported(t *testing.T) {
 	notWatched(t)
 }
 
+// Time passes in a bubble that waits for something outside again and again, for a moment each.
+func TestABubbleThatWaitsOutsideAgainAndAgainIsNotReported(t *testing.T) {
+	answers, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range 1000 {
+			time.Sleep(time.Millisecond)
+			answers <- struct{}{}
+		}
+		close(ended)
+	}()
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				Check()
+				runtime.Gosched()
+			}
+		}
+	}()
+	var reports atomic.Int32
+	synctest.Test(t, func(t *testing.T) {
+		defer Watch(nil, func(Blocked) { reports.Add(1) })()
+		began := time.Now()
+		for range 1000 {
+			<-answers
+			time.Sleep(time.Minute)
+		}
+		if passed := time.Since(began); passed != 1000*time.Minute {
+			t.Errorf("%v have passed", passed)
+		}
+	})
+	if n := reports.Load(); n != 0 {
+		t.Errorf("%d reports", n)
+	}
+	notWatched(t)
+}
+
 // notWatched checks that bubbles that have ended are not watched.
 func notWatched(t *testing.T) {
 	t.Helper()

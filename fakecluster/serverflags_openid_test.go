@@ -99,10 +99,15 @@ func TestOpenIDConnectByFlags(t *testing.T) {
 	delete(claims, "exp")
 	other := startProvider(t, "/.well-known/openid-configuration")
 	claims["iss"] = p.URL
-	expectText(t, "signed by another issuer", bearerIs(t, c, other.token(claims)), "Unauthorized")
-	// At first, and for the key that it does not know, unless go-oidc has not put the first ones aside yet.
-	if p.reads != 1 && p.reads != 2 {
-		t.Errorf("the keys of the issuer were read %d times, want 1 or 2", p.reads)
+	if p.reads != 1 {
+		t.Errorf("the keys of the issuer were read %d times for its own tokens, want 1", p.reads)
+	}
+	// go-oidc reads the keys again for one that it does not know, unless it has not put the first ones aside yet.
+	for attempt := 0; p.reads == 1 && attempt < 1000; attempt++ {
+		expectText(t, "signed by another issuer", bearerIs(t, c, other.token(claims)), "Unauthorized")
+	}
+	if p.reads != 2 {
+		t.Errorf("the keys of the issuer were read %d times, want 2: at first, and for the key that it does not know", p.reads)
 	}
 	fork := c.Fork(t)
 	expectText(t, "a fork", bearerIs(t, fork, p.token(claims)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")

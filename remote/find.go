@@ -96,7 +96,7 @@ func buildProgram(version string) (program, error) {
 	defer os.RemoveAll(building)
 	target := mainModule + "/cmd/fakecluster@" + version
 	fmt.Fprintf(os.Stderr, "fakecluster: building %s, once, which takes a few minutes\n", target)
-	// The tags leave out what calls methods by their names, so that the linker drops those that nothing calls.
+	// Without these tags, gRPC's page of traces and the Go plugins of kustomize would make the linker keep methods that nothing calls.
 	cmd := exec.Command("go", "install", "-trimpath", "-tags=grpcnotrace,kustomize_disable_go_plugin_support", target)
 	cmd.Dir = building // outside of the module of the test
 	cmd.Env = append(os.Environ(), "GOBIN="+building, "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=auto", "CGO_ENABLED=0")

@@ -124,7 +124,7 @@ func outOfReach(err error) bool {
 
 // begin continues at the revision where the graph was copied, or reads all objects if the history does not reach back
 // that far. Objects that other writers change meanwhile become due by their commits. A copy has no other writers, so all
-// of these objects are due.
+// of these objects are due. So are those with an owner that is not there: the event of its deletion may be among those that were not read.
 func (g *graph) begin(s stored) (err error) {
 	if g.copied {
 		g.copied = false
@@ -137,7 +137,7 @@ func (g *graph) begin(s stored) (err error) {
 	if err != nil {
 		return err
 	}
-	former := g.due
+	former, present := g.due, uidsOf(records.Records)
 	g.edges, g.waiting, g.due = newEdges(), map[string]string{}, map[string]due{}
 	for _, record := range records.Records {
 		g.wait(record, false)
@@ -150,7 +150,8 @@ func (g *graph) begin(s stored) (err error) {
 		if !ok {
 			d.task = verifyOwners
 		}
-		if ok || record.Revision > g.read {
+		dangles := slices.ContainsFunc(edgesOf(record, owners), func(e edge) bool { return !present[e.owner] })
+		if ok || dangles || record.Revision > g.read {
 			g.due[record.Key] = due{d.task, max(d.revision, record.Revision)}
 		}
 	}
@@ -162,6 +163,15 @@ func (g *graph) begin(s stored) (err error) {
 		return nil // compacted meanwhile: read all objects again
 	}
 	return err
+}
+
+// uidsOf returns the uids of objects.
+func uidsOf(records []store.Record) map[string]bool {
+	uids := make(map[string]bool, len(records))
+	for _, r := range records {
+		uids[gjson.Get(r.Value, "metadata.uid").Str] = true
+	}
+	return uids
 }
 
 func (g *graph) apply(s stored, e *store.Event) {
@@ -178,6 +188,11 @@ func (g *graph) apply(s stored, e *store.Event) {
 	}
 	if after != "" {
 		g.link(s, e.Record, after)
+	}
+	if before != "" && before != after && len(g.gone) > 0 {
+		for _, former := range edgesOf(*e.Previous, before) {
+			g.forget(former.owner)
+		}
 	}
 	switch {
 	case after == "":
@@ -212,12 +227,6 @@ func (g *graph) unlink(r store.Record, owners string) {
 	}
 	for _, e := range edgesOf(r, owners) {
 		g.edges.Delete(e)
-	}
-	if len(g.gone) == 0 {
-		return
-	}
-	for _, e := range edgesOf(r, owners) {
-		g.forget(e.owner)
 	}
 }
 

@@ -3,6 +3,7 @@
 //
 //	go run .                               # all parts, of Kubernetes' tests the fast folders
 //	go run . -only kubectl,operator        # some
+//	go run . -only helm -sections upgrade  # of the sessions of kubectl, helm and chainsaw, the sections with such a name
 //	go run . -update                       # and write the results to the lists
 //	go run . -only kubectl,helm -real      # their sessions, on a real kube-apiserver
 //
@@ -39,34 +40,33 @@ import (
 
 // part is a suite or a client.
 type part struct {
-	name string
-	list verdict.List
-	run  func(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error)
+	name    string
+	list    verdict.List
+	run     func(ctx context.Context, w io.Writer) ([]verdict.Result, error)
+	session func() kubectl.Session // in place of run, for a part that plays one
 }
 
 var parts = []part{
-	{"upstream", crds.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "upstream", list: crds.List, run: func(ctx context.Context, _ io.Writer) ([]verdict.Result, error) {
 		return crds.Suite.Run(ctx, regexp.MustCompile(""))
 	}},
-	{"kubernetes", fastList(), func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "kubernetes", list: fastList(), run: func(ctx context.Context, _ io.Writer) ([]verdict.Result, error) {
 		return kubernetes.Fast.Run(ctx, regexp.MustCompile(""))
 	}},
-	{"e2e", e2e.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "e2e", list: e2e.List, run: func(ctx context.Context, _ io.Writer) ([]verdict.Result, error) {
 		return e2e.Run(ctx, e2e.Options{})
 	}},
-	{"realcrds", realcrds.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
-		return realcrds.Run(ctx, w)
-	}},
-	{"kubectl", kubectl.List, kubectl.Run},
-	{"helm", helm.List, helm.Run},
-	{"chainsaw", chainsaw.List, chainsaw.Run},
-	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "realcrds", list: realcrds.List, run: realcrds.Run},
+	{name: "kubectl", list: kubectl.List, session: kubectl.Whole},
+	{name: "helm", list: helm.List, session: helm.Whole},
+	{name: "chainsaw", list: chainsaw.List, session: chainsaw.Whole},
+	{name: "operator", list: operator.List, run: func(ctx context.Context, _ io.Writer) ([]verdict.Result, error) {
 		return operator.Run(ctx)
 	}},
-	{"portable", portable.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "portable", list: portable.List, run: func(ctx context.Context, w io.Writer) ([]verdict.Result, error) {
 		return portable.Run(ctx, w, "../scenarios", "real/modules")
 	}},
-	{"envtest", envtest.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+	{name: "envtest", list: envtest.List, run: func(ctx context.Context, _ io.Writer) ([]verdict.Result, error) {
 		return envtest.Run(ctx)
 	}},
 }
@@ -80,19 +80,25 @@ func fastList() verdict.List {
 
 func main() {
 	only := flag.String("only", "", "run only these parts, separated by commas")
+	sections := flag.String("sections", "", "of the sessions of kubectl, helm and chainsaw, play only sections whose names match this regular `expression`")
 	update := flag.Bool("update", false, "write the results to the lists instead of comparing them")
 	onReal := flag.Bool("real", false, "play the sessions of kubectl and helm on a real kube-apiserver: whatever they say has to be what that makes them print")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	run := func() error { return runParts(ctx, os.Stdout, *only, *update) }
+	names, err := regexp.Compile(*sections)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance: -sections:", err)
+		os.Exit(2)
+	}
+	run := func() error { return runParts(ctx, os.Stdout, *only, names, *update) }
 	switch {
 	case *onReal && *update:
 		run = func() error {
 			return errors.New("-real only compares: it writes no lists, so it cannot be had with -update")
 		}
 	case *onReal:
-		run = func() error { return runReal(ctx, os.Stdout, *only) }
+		run = func() error { return runReal(ctx, os.Stdout, *only, names) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -102,7 +108,7 @@ func main() {
 
 // runParts runs the parts that are selected, all of them if none is, one after the
 // other: each uses all cores.
-func runParts(ctx context.Context, w io.Writer, only string, update bool) error {
+func runParts(ctx context.Context, w io.Writer, only string, sections *regexp.Regexp, update bool) error {
 	chosen := parts
 	if only != "" {
 		chosen = nil
@@ -123,7 +129,7 @@ func runParts(ctx context.Context, w io.Writer, only string, update bool) error 
 		if update {
 			outcome = "written"
 		}
-		if err := p.check(ctx, w, update); err != nil {
+		if err := p.check(ctx, w, sections, update); err != nil {
 			outcome = "FAILED"
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.name, err))
 		}
@@ -134,20 +140,27 @@ func runParts(ctx context.Context, w io.Writer, only string, update bool) error 
 	return failed
 }
 
-// check runs the part and compares its results with its list.
-func (p part) check(ctx context.Context, w io.Writer, update bool) error {
-	results, err := p.run(ctx, w, update)
+// check runs the part and compares its results with its list: if it plays a session, only the sections that match.
+func (p part) check(ctx context.Context, w io.Writer, sections *regexp.Regexp, update bool) error {
+	list := p.list
+	list.Update = update
+	var results []verdict.Result
+	var err error
+	if p.session != nil {
+		list.Match = func(name string) bool { return kubectl.SectionMatches(sections, name) }
+		results, err = p.session().Run(ctx, w, sections, update)
+	} else {
+		results, err = p.run(ctx, w)
+	}
 	if err != nil {
 		return err
 	}
-	list := p.list
-	list.Update = update
 	return list.Check(w, results)
 }
 
 // runReal plays sessions on a real control plane. There is no list of what fails there: the sessions
 // have to be right.
-func runReal(ctx context.Context, w io.Writer, only string) error {
+func runReal(ctx context.Context, w io.Writer, only string, sections *regexp.Regexp) error {
 	sessions := map[string]kubectl.Session{"kubectl": kubectl.Whole(), "helm": helm.Whole()}
 	if only == "" {
 		only = "kubectl,helm"
@@ -163,7 +176,7 @@ func runReal(ctx context.Context, w io.Writer, only string) error {
 			return fmt.Errorf("%q has no session that could be played on a real server", name)
 		}
 		session.Real = programs
-		results, err := session.Run(ctx, w, false)
+		results, err := session.Run(ctx, w, sections, false)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ package chainsaw
 import (
 	"context"
 	_ "embed"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -29,11 +28,6 @@ Written by "go run . -only chainsaw -update".`,
 // Whole is the session of chainsaw.
 func Whole() kubectl.Session {
 	return kubectl.Session{Path: "chainsaw/session.txt", Folder: "chainsaw/testdata", Build: build}
-}
-
-// Run plays the session.
-func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	return Whole().Run(ctx, w, update)
 }
 
 // modulePath is a method that package testing asks chainsaw for in releases of Go after the one that it was written for.

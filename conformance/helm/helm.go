@@ -3,9 +3,6 @@
 package helm
 
 import (
-	"context"
-	"io"
-
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
@@ -20,9 +17,4 @@ Written by "go run . -only helm -update".`,
 // Whole is the session of helm.
 func Whole() kubectl.Session {
 	return kubectl.Session{Path: "helm/session.txt", Folder: "helm/testdata", Further: []string{"helm.sh/helm/v4/cmd/helm", "./e2e/cluster"}}
-}
-
-// Run plays the session.
-func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	return Whole().Run(ctx, w, update)
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,11 +27,6 @@ func Whole() Session {
 	return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata", Further: []string{"./e2e/cluster"}}
 }
 
-// Run plays the session of kubectl.
-func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	return Whole().Run(ctx, w, update)
-}
-
 // A Session is a file of commands and what they print. Paths are seen from the folder
 // conformance.
 type Session struct {
@@ -46,26 +43,39 @@ type Session struct {
 	Build func(context.Context) (string, error)
 }
 
-// Run plays the session and prints how each failing command differs from it. An update
-// fills in the outcomes that the session does not know.
-func (s Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
+// SectionMatches says whether the result with a name is of a section whose name matches.
+func SectionMatches(sections *regexp.Regexp, result string) bool {
+	section, _, _ := strings.Cut(result, sectionEnd)
+	return sections.MatchString(section)
+}
+
+// sectionEnd stands between the name of a section and the command in the name of a result.
+const sectionEnd = ": "
+
+// Run plays those sections of the session whose names match, and prints how each failing command differs from it. An update
+// fills in the outcomes that the session does not know. A regular expression that matches no section is an error.
+func (s Session) Run(ctx context.Context, w io.Writer, sections *regexp.Regexp, update bool) ([]verdict.Result, error) {
 	session, err := readSession(s.Path)
 	if err != nil {
 		return nil, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(session.sections), func(s *section) bool { return !sections.MatchString(s.name) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no section of %s matches %q", s.Path, sections)
 	}
 	programs, err := s.build(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer programs.remove()
-	played, err := programs.playAll(ctx, session.sections)
+	played, err := programs.playAll(ctx, chosen)
 	if err != nil {
 		return nil, err
 	}
 	var results []verdict.Result
 	outcomes := map[*step]outcome{}
 	names := map[string]int{}
-	for n, section := range session.sections {
+	for n, section := range chosen {
 		if played[n].skipped != "" {
 			results = append(results, verdict.Result{Name: section.name, Verdict: verdict.NotApplicable, Reason: played[n].skipped})
 			continue
@@ -87,7 +97,7 @@ func (s Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.R
 			} else if step.command == foreground || step.command == interrupt {
 				result.Name += " (" + behind + ")"
 			}
-			result.Name = section.name + ": " + result.Name
+			result.Name = section.name + sectionEnd + result.Name
 			if names[result.Name]++; names[result.Name] > 1 {
 				result.Name += fmt.Sprintf(" (%d)", names[result.Name])
 			}

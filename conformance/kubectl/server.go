@@ -22,7 +22,7 @@ type programs struct {
 	real   string // the folder of the real server's programs, if the session is played on that
 }
 
-// build builds the programs.
+// build builds the programs. FAKECLUSTER in the environment is the path of a fakecluster that is built already.
 func (s Session) build(ctx context.Context) (programs, error) {
 	dir, err := os.MkdirTemp("", "fakecluster-session-")
 	if err != nil {
@@ -35,14 +35,20 @@ func (s Session) build(ctx context.Context) (programs, error) {
 }
 
 func (s Session) buildInto(ctx context.Context, dir string) error {
-	// In its own module fakecluster has the versions of the libraries that it is released with.
-	folders := map[string]string{"./cmd/fakecluster": ".."}
-	// Without debug information and Go plugins of kustomize, the programs link in a third of the time.
-	for _, pkg := range append([]string{"./cmd/kubectl", "./cmd/fakecluster"}, s.Further...) {
-		program := filepath.Join(dir, filepath.Base(pkg))
-		if _, err := gotool.Output(ctx, folders[pkg], "build", "-ldflags=-s -w", "-tags=kustomize_disable_go_plugin_support", "-o", program, pkg); err != nil {
+	goBuild := func(module string, packages ...string) error {
+		// Without debug information and Go plugins of kustomize, the programs link in a third of the time.
+		_, err := gotool.Output(ctx, module, append([]string{"build", "-ldflags=-s -w", "-tags=kustomize_disable_go_plugin_support", "-o", dir}, packages...)...)
+		return err
+	}
+	if err := goBuild("", append([]string{"./cmd/kubectl"}, s.Further...)...); err != nil {
+		return err
+	}
+	if built := os.Getenv("FAKECLUSTER"); built != "" {
+		if err := os.Symlink(built, filepath.Join(dir, "fakecluster")); err != nil {
 			return err
 		}
+	} else if err := goBuild("..", "./cmd/fakecluster"); err != nil { // there it has the versions of the libraries that it is released with
+		return err
 	}
 	if s.Build == nil {
 		return nil

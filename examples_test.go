@@ -499,32 +499,36 @@ func TestDocsListEveryBuiltInResource(t *testing.T) {
 	}
 }
 
-// TestTheTestsThatCIRacesExist finds a test of package explore for each part of the pattern with which .ci/run picks some for the race detector: a test that
+// TestTheTestsThatCIRacesExist finds a test for each part of the patterns with which scripts pick tests for the race detector: a test that
 // gets another name must not fall out of them without a word.
 func TestTheTestsThatCIRacesExist(t *testing.T) {
-	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	picked := regexp.MustCompile(`go test -race .* ./explore -run '([^']+)'`).FindStringSubmatch(string(script))
-	if picked == nil {
-		t.Fatal(".ci/run picks no tests of ./explore for the race detector")
-	}
-	files, err := filepath.Glob(filepath.Join(repository, "explore", "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests []byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for script, packages := range map[string]string{"run": "./fakecluster ./workloads", "race": "./explore"} {
+		text, err := os.ReadFile(filepath.Join(repository, ".ci", script))
 		if err != nil {
 			t.Fatal(err)
 		}
-		tests = append(tests, text...)
-	}
-	for part := range strings.SplitSeq(picked[1], "|") {
-		if !regexp.MustCompile(`(?m)^func Test\w*` + part).Match(tests) {
-			t.Errorf("no test of package explore has %s in its name", part)
+		picked := regexp.MustCompile(`go test -race .* ` + packages + ` -run '([^']+)'`).FindSubmatch(text)
+		if picked == nil {
+			t.Fatalf(".ci/%s picks no tests of %s for the race detector", script, packages)
+		}
+		var tests []byte
+		for folder := range strings.FieldsSeq(packages) {
+			files, err := filepath.Glob(filepath.Join(repository, folder, "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tests = append(tests, text...)
+			}
+		}
+		for part := range strings.SplitSeq(string(picked[1]), "|") {
+			if !regexp.MustCompile(`(?m)^func Test\w*` + part).Match(tests) {
+				t.Errorf("no test of %s has %s in its name", packages, part)
+			}
 		}
 	}
 }
@@ -534,7 +538,7 @@ func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := []string{"go run ./cmd/fakecluster run ./scenarios", "go test -vet=off ./..."}
+	commands := []string{"go run ./cmd/fakecluster run ./scenarios", "go test -short -vet=off ./..."}
 	for _, command := range commands {
 		if !slices.Contains(blocks(page(t, "README.md"), "sh"), command+"\n") {
 			t.Errorf("the README does not show %q as a block of its own", command)

@@ -107,6 +107,9 @@ func TestALoopOfReadsIsFound(t *testing.T) {
 // An operator that never rests is watched for a quarter of an hour until that is a finding. Later trials in which it still makes the same writes are shorter, because
 // nothing else takes so long.
 func TestTrialsAreShorterOnceTheOperatorIsKnownToBeRestless(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it explores for ten seconds")
+	}
 	s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
 		gadget.SetAnnotations(map[string]string{"example.com/seen": gadget.GetResourceVersion()})
 		_, err := client.Resource(gadgets).Namespace("default").Update(ctx, gadget, metav1.UpdateOptions{})

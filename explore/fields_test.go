@@ -41,6 +41,9 @@ func TestAFieldWithoutEffectIsAFinding(t *testing.T) {
 			"no trial that sets /spec/color has an effect: neither another object nor the status differs", account}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "with pods" {
+				t.Skip("-short: exploration is slow, and does the same for each case")
+			}
 			s := gadgetOperator{image: tt.image}.subject()
 			s.Install[0], s.Roles, s.With, s.Ignore, s.Trials = definition, nil, tt.with, tt.ignore, 80
 			s.Without = []explore.Oracle{explore.Recovers, explore.LeavesOthersAlone, explore.TruthfulStatus} // it does not watch its Deployment, and takes any
@@ -92,7 +95,7 @@ func TestNumbersOfReplicasDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "three are the most" {
-				t.Skip("-short: exploration is slow under the race detector, and does the same for each case")
+				t.Skip("-short: exploration is slow, and does the same for each case")
 			}
 			operator := gadgetOperator{image: "nginx", replicas: func(wanted int64) int64 { return max(tt.least, min(tt.most, wanted)) }}
 			if tt.rejects {
@@ -157,6 +160,9 @@ func TestAPauseIsRespected(t *testing.T) {
 		"it follows each change": {gadgetOperator{}, 80, []string{"gadgets.example.com default/a is paused, and the operator follows this change as all others: configmaps default/a-1 does not exist"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tt.want == nil {
+				t.Skip("-short: exploration is slow, and does the same for the mistake")
+			}
 			s := tt.operator.subject()
 			s.Install[0], s.Trials = definition, tt.trials
 			found := findIn(t, s)

@@ -132,6 +132,9 @@ func TestAnOperatorWithASocketIsExploredInRealTime(t *testing.T) {
 }
 
 func TestMistakesAreFoundInRealTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds of real time, and TestAnOperatorWithASocketIsExploredInRealTime explores in real time, too")
+	}
 	t.Parallel()
 	s := licensed(gadgetOperator{forgetsToShrink: true}, serveLicenses(t))
 	s.RealTime = 300 * time.Millisecond
@@ -145,6 +148,9 @@ func TestMistakesAreFoundInRealTime(t *testing.T) {
 
 // Endless writes are found, although time does not stand still.
 func TestAnOperatorThatIsNeverQuietInRealTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds of real time, and TestAnOperatorWithASocketIsExploredInRealTime explores in real time, too")
+	}
 	t.Parallel()
 	s := licensed(gadgetOperator{reportsAlways: true}, serveLicenses(t))
 	s.RealTime = 100 * time.Millisecond
@@ -157,6 +163,9 @@ func TestAnOperatorThatIsNeverQuietInRealTime(t *testing.T) {
 
 // An upgrade in real time replaces an operator that has a socket by another one, and is checked as in bubbles.
 func TestAnUpgradeIsExploredInRealTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds of real time, and TestAnOperatorWithASocketIsExploredInRealTime explores in real time, too")
+	}
 	t.Parallel()
 	l := serveLicenses(t)
 	version := func(image string) explore.Subject {

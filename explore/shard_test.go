@@ -13,6 +13,9 @@ import (
 
 // Each change of a property is tried in one of the shards, and each property in one alone.
 func TestEachChangeIsTriedInOneShard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it explores four times")
+	}
 	changes := func(shard string) (trials []string) {
 		explore.SetShard(t, shard)
 		s := gadgetOperator{}.subject()

@@ -66,6 +66,9 @@ func TestAnOperatorThatIgnoresItsContextIsAFinding(t *testing.T) {
 
 // Trials that are stuck keep processors busy, so the third ends the exploration, and the summary says so.
 func TestTheThirdTrialThatIsStuckEndsTheExploration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: three trials compute for a second of real time each")
+	}
 	s := startedSubject(t, func(start int64, _ bool, ended func() bool) {
 		for start > 1 && !ended() { // busy
 		}

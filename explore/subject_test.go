@@ -161,7 +161,7 @@ If this is on purpose, see docs/explore-operator\.md#path-independent`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && tt.oracle != explore.PathIndependent {
-				t.Skip("-short: exploration is slow under the race detector, and does the same for each mistake")
+				t.Skip("-short: exploration is slow, and does the same for each mistake")
 			}
 			s := tt.operator.subject()
 			s.MaxFindings, s.Trials = 1, 100

@@ -124,7 +124,7 @@ the upgrade changes the pod template of deployments\.apps default/a, so that its
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && tt.oracle != explore.KeepsPods {
-				t.Skip("-short: exploration is slow under the race detector, and does the same for each mistake")
+				t.Skip("-short: exploration is slow, and does the same for each mistake")
 			}
 			from, to := tt.from.version("testdata/gadget/crd.yaml"), tt.to.version(definition(t, tt.replace...))
 			to.MaxFindings, to.Trials = 1, 40
@@ -152,6 +152,9 @@ the upgrade changes the pod template of deployments\.apps default/a, so that its
 
 // A user changes a Gadget while the new version starts, which notes that it has seen it, and overwrites the change.
 func TestUsersActDuringAnUpgrade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it explores 300 trials")
+	}
 	for name, tt := range map[string]struct {
 		to    gadgetOperator
 		trial string // that shows the mistake; empty: there is none

@@ -234,6 +234,9 @@ func TestAuditEventsHaveResponsesAsJSON(t *testing.T) {
 }
 
 func TestTheAuditTrailIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it sends ten thousand requests")
+	}
 	if seedtest.RaceDetector {
 		t.Skip("one client makes ten thousand requests: there is nothing to race with, and under the race detector it takes a minute")
 	}

@@ -153,6 +153,9 @@ func TestRequestsAreStampedWithTheTimeOfTheBubble(t *testing.T) {
 }
 
 func TestTheNewestRequestsAreKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it sends ten thousand requests")
+	}
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client := &http.Client{Transport: c.RESTConfig().Transport}
 	ask := func(query string) {

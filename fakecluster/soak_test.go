@@ -77,6 +77,9 @@ func (s sample) String() string {
 // After its caches and its history have filled, a cluster under load grows no more: 8 writers, 100
 // watchers, webhooks, policies, quotas, garbage collection and forks.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes as long as -soak says")
+	}
 	seed := seedtest.Seed(t)
 	before := takeSample()
 	l := &load{}

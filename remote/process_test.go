@@ -263,6 +263,9 @@ func TestTheProgramIsFound(t *testing.T) {
 
 // The program is built from the module proxy, once, and nothing else is left behind.
 func TestTheProgramIsBuiltOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it compiles programs with an empty cache of modules")
+	}
 	const version = "v1.9.9"
 	proxy, cache := t.TempDir(), t.TempDir()
 	publish(t, proxy, version, `package main

@@ -27,6 +27,14 @@ var (
 	kills   = flag.Int("kills", 3, "how many clients are killed, and how many hosts")
 )
 
+// few returns how many of n there are with -short: two at most.
+func few(n int) int {
+	if testing.Short() {
+		return min(n, 2)
+	}
+	return n
+}
+
 // busy starts a cluster to fork in bubbles, with a container and a webhook in the process of the test. step is called before each step of a
 // bubble.
 func busy(t *testing.T, step func(what string)) *Cluster {
@@ -157,7 +165,7 @@ func TestBubblesInARow(t *testing.T) {
 	base := busy(t, quiet)
 	busyBubble(t, base, quiet)
 	before, files := base.state(t), base.files(t)
-	for range *rows {
+	for range few(*rows) {
 		busyBubble(t, base, quiet)
 	}
 	nothingIsLeft(t, base, before, files)
@@ -242,7 +250,7 @@ func TestKilledClients(t *testing.T) {
 	base := busy(t, quiet)
 	busyBubble(t, base, quiet)
 	before, files := base.state(t), base.files(t)
-	for range *kills {
+	for range few(*kills) {
 		steps := 1 + rand.IntN(60)
 		victim, _, _ := startVictim(t, t.Context(), killedVariable, steps)
 		if err := victim.Process.Kill(); err != nil {
@@ -262,7 +270,7 @@ var hostHasEnded = regexp.MustCompile("the host of the cluster has ended, or doe
 
 // Hosts are killed at random moments. The tests that use them fail, say why, and end.
 func TestKilledHosts(t *testing.T) {
-	for range *kills {
+	for range few(*kills) {
 		steps := 1 + rand.IntN(60)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		victim, host, rest := startVictim(t, ctx, mistakeVariable, steps)

@@ -13,6 +13,9 @@ import (
 func TestExploreTheOperatorWithPods(t *testing.T) {
 	s := subject(image)
 	s.Trials = 80
+	if testing.Short() {
+		s.Trials = 10
+	}
 	s.Workloads = func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) }
 	explore.Operator(t, s)
 }

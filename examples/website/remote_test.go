@@ -105,15 +105,13 @@ func TestExploreTheOperatorThroughRemote(t *testing.T) {
 	remoteexplore.Operator(t, remoteSubject(image))
 }
 
-// Each planted mistake is found through module remote by the oracle that finds it in process. With -short, one is planted for each oracle.
+// Each planted mistake is found through module remote by the oracle that finds it in process.
 func TestRemoteFindsPlantedBugs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: TestExplorationFindsPlantedBugs explores the same in process")
+	}
 	program.Use(t)
-	planted := map[explore.Oracle]bool{}
 	for _, b := range bugs {
-		if testing.Short() && planted[b.oracle] {
-			continue
-		}
-		planted[b.oracle] = true
 		t.Run(b.name, func(t *testing.T) {
 			found, err := remoteexplore.FindOperator(t, b.remoteSubject(t))
 			if err != nil {
@@ -131,6 +129,9 @@ func TestRemoteFindsPlantedBugs(t *testing.T) {
 
 // The test of the operator whatever goes wrong, through module remote: the operator passes, and a mistake is found by the same schedule as in process.
 func TestTheOperatorWhateverGoesWrongThroughRemote(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: TestTheOperatorWhateverGoesWrong runs the same in process")
+	}
 	program.Use(t)
 	for name, setup := range map[string]func(ctrl.Manager, *registry) error{"correct": correct, "registers once": registersOnce} {
 		t.Run(name, func(t *testing.T) {

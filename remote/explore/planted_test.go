@@ -29,6 +29,9 @@ func TestPlantedMistakes(t *testing.T) {
 		"it leaves ConfigMaps when there are fewer": {operator{shrinksNever: true}, explore.PathIndependent, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (planted.trials > 0 || planted.oracle == explore.NoPanic) {
+				t.Skip("-short: it takes many trials, or long ones")
+			}
 			s := planted.operator.subject()
 			s.MaxFindings, s.Trials = 2, planted.trials
 			if s.Trials == 0 {

@@ -13,6 +13,9 @@ import (
 
 // An expression that goes through a large list for each of its items ends with an error, wherever it stands.
 func TestExpressionsHaveABudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it processes ten million items seven times")
+	}
 	if seedtest.RaceDetector {
 		t.Skip("ten million items of one goroutine take two minutes under the race detector, and it cannot find anything there")
 	}

@@ -15,9 +15,6 @@ import (
 // modules at a version that does not exist: internal/builtin/pins.go says what keeps that
 // from reaching users.
 func TestAUsersModuleStaysHealthy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the go command takes a while, and may download modules")
-	}
 	if seedtest.RaceDetector {
 		t.Skip("the module is built without the race detector, as in the run before")
 	}

@@ -77,7 +77,7 @@ func TestAnOperatorInALivingCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && !slices.Contains(short, name) {
-				t.Skip("-short: a living cluster takes a second, and each oracle but one has a case without it")
+				t.Skip("-short: an exploration of a living cluster takes seconds; some cases are enough")
 			}
 			s := tt.operator.subject()
 			s.Replay = "runners.example.com default/a: " + tt.trial

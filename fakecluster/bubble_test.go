@@ -103,6 +103,13 @@ func TestAClusterIsNotUsedFromTheOtherSideOfABubble(t *testing.T) {
 			equal(t, "failures of the test", tb.errors, []string{usedOutside})
 		})
 	})
+	t.Run("after its test", func(t *testing.T) {
+		var c *fakecluster.Cluster
+		synctest.Test(t, func(t *testing.T) { c = fakecluster.Start(t, fakecluster.InProcess()) })
+		if _, err := mapsOf(c.RESTConfig()).List(t.Context(), metav1.ListOptions{}); err == nil || !strings.HasSuffix(err.Error(), ": "+usedOutside) {
+			t.Errorf("error: %v", err)
+		}
+	})
 }
 
 // A controller that writes without end never lets the time of the bubble advance. It is refused, and the sleep of the test ends.

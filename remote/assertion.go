@@ -10,7 +10,14 @@ import (
 
 // TB returns a test that behaves as t, and also reports the first failed assertion to the cluster, for the
 // page of FAKECLUSTER_REPORT. Pass it to assertions: assert.New(c.TB(t)).
-func (c *Cluster) TB(t testing.TB) testing.TB { return &reportingTB{t, c} }
+//
+// If code in a testing/synctest bubble passes the t of the test outside of the bubble, TB fails that test
+// with t.Fatal.
+func (c *Cluster) TB(t testing.TB) testing.TB {
+	t.Helper()
+	checkTest(t)
+	return &reportingTB{t, c}
+}
 
 // reportingTB is a test whose failed assertions are reported to a cluster.
 type reportingTB struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -349,11 +350,7 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 			return err
 		}
 		delete(b.exchanges, id)
-		if len(text) > 0 {
-			x.end(errors.New(string(text)))
-		} else {
-			x.end(nil)
-		}
+		x.end(endOf(string(text)))
 	case mistakeFound:
 		text, err := messages.text()
 		if err != nil {
@@ -364,6 +361,17 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 		return errFrame
 	}
 	return nil
+}
+
+// endOf returns the error with which an exchange has ended: nil if it is complete.
+func endOf(text string) error {
+	switch text {
+	case "":
+		return nil
+	case io.ErrUnexpectedEOF.Error(): // a fault has cut the connection
+		return io.ErrUnexpectedEOF
+	}
+	return errors.New(text)
 }
 
 // expect takes the time at which a frame has to be there. The caller has the lock.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -409,6 +410,55 @@ func TestTheTransportOutsideOfBubbles(t *testing.T) {
 	}
 }
 
+// Clients compare the errors of their transport with those of net/http, for example client-go before it sends a request again.
+func TestErrorsOfTheTransport(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T){"outside": errorsOfTheTransport, "in a bubble": func(t *testing.T) { synctest.Test(t, errorsOfTheTransport) }} {
+		t.Run(name, test)
+	}
+}
+
+func errorsOfTheTransport(t *testing.T) {
+	c := Start(t)
+	client := &http.Client{Transport: c.Transport()}
+	send := func(ctx context.Context, method, path string, body io.Reader) error {
+		req, err := http.NewRequestWithContext(ctx, method, c.URL()+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+c.Token())
+		answer, err := client.Do(req)
+		if err != nil {
+			return errors.Unwrap(err) // the error of the transport is in a url.Error
+		}
+		defer answer.Body.Close()
+		_, err = io.ReadAll(answer.Body)
+		return err
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	c.Inject(faults.Fault{Verb: "create", Effect: faults.CutBeforeCommit(), Times: 1})
+	if err := send(t.Context(), "POST", maps, strings.NewReader(configMap("a"))); err != io.EOF && err != io.ErrUnexpectedEOF {
+		t.Errorf("a connection that is cut: %v", err)
+	}
+	c.Inject(faults.Fault{Verb: "watch", Effect: faults.DropWatch(0), Times: 1})
+	if err := send(t.Context(), "GET", maps+"?watch=true&resourceVersion=1", nil); err != io.ErrUnexpectedEOF {
+		t.Errorf("a watch that is dropped: %v", err)
+	}
+	c.Inject(faults.Fault{Verb: "list", Latency: time.Second, Times: 1})
+	if err := send(soon, "GET", maps, nil); err != context.DeadlineExceeded {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	for want, req := range map[string]*http.Request{
+		"http: nil Request.URL":        {Header: http.Header{}},
+		"http: nil Request.Header":     {URL: &url.URL{Scheme: "http", Host: "a"}},
+		"http: no Host in request URL": {URL: &url.URL{Scheme: "http", Path: "/"}, Header: http.Header{}},
+	} {
+		if _, err := c.Transport().RoundTrip(req); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 // Each mistake in a bubble is one sentence with what to write instead.
 func TestMistakesInABubble(t *testing.T) {
 	base := Start(t)
@@ -466,6 +516,11 @@ func TestMistakesInABubble(t *testing.T) {
 	if _, err := left.NewFork(); !errors.Is(err, errUsedOutside) {
 		t.Errorf("a fork outside: %v", err)
 	}
+	if req, err := http.NewRequest("GET", left.URL()+maps, nil); err != nil {
+		t.Fatal(err)
+	} else if _, err := left.Transport().RoundTrip(req); !errors.Is(err, errUsedOutside) {
+		t.Errorf("a request of a cluster that has ended: %v", err)
+	}
 	outer := &recorder{TB: t}
 	synctest.Test(t, func(inner *testing.T) {
 		if !isOuter(t) || isOuter(inner) || isOuter(outer) {
@@ -483,10 +538,13 @@ func TestMakeAMistake(t *testing.T) {
 	if mistake == "" {
 		t.Skip("it is run by TestMistakesEndATest")
 	}
+	outer := t
 	synctest.Test(t, func(t *testing.T) {
 		c := Start(t)
 		u := admin(t, c)
 		switch mistake {
+		case "the test outside":
+			c.WaitFor(outer, Named("v1", "Namespace", "", "default"), CEL("true"))
 		case "the host is killed":
 			next, _ := u.watch(maps + "?watch=true")
 			go func() {
@@ -536,6 +594,7 @@ func TestMistakesEndATest(t *testing.T) {
 		"the host is killed":     {"fakecluster: the host of the cluster has ended, or does not answer: start the test again", "the watch has ended", "the request has failed"},
 		"a server in the bubble": {"panic: TestMakeAMistake: time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test"},
 		"a wait without end":     {"panic: TestMakeAMistake: time in the synctest bubble passes without end: ", "give the loop an end, or write c.WaitFor in its place"},
+		"the test outside":       {"fakecluster: t is the test outside of the synctest bubble: write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function"},
 		"a client of its own":    {"panic: TestMakeAMistake: the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster"},
 	} {
 		t.Run(mistake, func(t *testing.T) {

@@ -72,6 +72,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.bubble == nil {
 		return c.outerTransport().RoundTrip(req)
 	}
+	if err := checkRequest(req); err != nil {
+		closeBody(req)
+		return nil, err
+	}
 	if c.bubble.trial != nil && req.Method != http.MethodGet {
 		req = req.Clone(req.Context())
 		req.Header.Set(callerHeader, callers.Line(callers.Current()))
@@ -82,9 +86,31 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	answer, err := send()
 	if err != nil {
-		return nil, fmt.Errorf("fakecluster: %w", err)
+		return nil, failure(req.Context(), err)
 	}
 	return answer, nil
+}
+
+// checkRequest returns an error, in net/http's words, for a request that http.Transport does not send.
+func checkRequest(req *http.Request) error {
+	switch {
+	case req.URL == nil:
+		return errors.New("http: nil Request.URL")
+	case req.Header == nil:
+		return errors.New("http: nil Request.Header")
+	case req.URL.Host == "":
+		return errors.New("http: no Host in request URL")
+	}
+	return nil
+}
+
+// failure returns the error of a request. Clients compare the end of the connection and that of the context with what net/http
+// returns, so these two stay as they are.
+func failure(ctx context.Context, err error) error {
+	if err == io.ErrUnexpectedEOF || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return fmt.Errorf("fakecluster: %w", err)
 }
 
 // WrappedRoundTripper returns a transport that connects to the cluster. Clients that upgrade connections, such as those of package
@@ -96,13 +122,15 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper {
 // callerHeader has the line of code that sends a write in a trial of an exploration.
 const callerHeader = "Fakecluster-Caller"
 
-// misuse fails the test of the cluster once, because controllers only log the errors of their requests.
+// misuse fails the test of the cluster once, because controllers only log the errors of their requests. A test that has
+// ended can no longer fail.
 func (c *Cluster) misuse(err error) {
-	c.misused.Do(func() {
-		if c.test != nil {
-			c.test.Errorf("fakecluster: %v", err)
-		}
-	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.test == nil || c.closed {
+		return
+	}
+	c.misused.Do(func() { c.test.Errorf("fakecluster: %v", err) })
 }
 
 func closeBody(req *http.Request) {
@@ -232,7 +260,7 @@ func (r *body) next(p []byte) (int, error) {
 		}
 		return n, nil
 	case x.ended && x.err != nil:
-		return 0, fmt.Errorf("fakecluster: %w", x.err)
+		return 0, failure(r.ctx, x.err)
 	case x.ended:
 		return 0, io.EOF
 	}

@@ -70,6 +70,7 @@ func (c Condition) Within(limit time.Duration) Condition {
 // with t.Fatal if the condition is not met in time.
 func (c *Cluster) WaitFor(t testing.TB, obj any, condition Condition) {
 	t.Helper()
+	tb := c.TB(t)
 	ref, err := refOf(obj)
 	if condition.err != nil {
 		err = condition.err
@@ -86,7 +87,7 @@ func (c *Cluster) WaitFor(t testing.TB, obj any, condition Condition) {
 		err = fill(obj, found.Object)
 	}
 	if err != nil {
-		c.TB(t).Fatalf("fakecluster: %v", err)
+		tb.Fatalf("fakecluster: %v", err)
 	}
 }
 

@@ -387,8 +387,11 @@ func TestNewInABubble(t *testing.T) {
 		if _, err := c.NewFork(); err == nil || err.Error() != "forking: the cluster has ended" {
 			t.Errorf("a fork after Close: %v", err)
 		}
-		if _, err := New(TLS()); err == nil || !strings.HasPrefix(err.Error(), "InProcess and WithTLS exclude each other") {
-			t.Errorf("with TLS: %v", err)
+		const noSocket = ": clients in a synctest bubble use the transport of the cluster and no socket; leave the option out"
+		for name, option := range map[string]Option{"TLS": TLS(), "Port": Port(1234)} {
+			if _, err := New(option); err == nil || err.Error() != name+noSocket {
+				t.Errorf("with %s: %v", name, err)
+			}
 		}
 	})
 }

@@ -109,6 +109,11 @@ func (c *Cluster) startWith(s settings) error {
 	if !insideBubble() {
 		return h.do(context.Background(), "POST", "/v1/clusters", s, &c.description)
 	}
+	for _, option := range []string{"TLS", "Port"} {
+		if s[strings.ToLower(option)] != nil {
+			return fmt.Errorf("%s: clients in a synctest bubble use the transport of the cluster and no socket; leave the option out", option)
+		}
+	}
 	b, err := openBubble(h, map[string]any{"kubernetesVersion": c.version}, nil)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -237,6 +238,9 @@ func (c *connection) send(req *http.Request) (status int, text []byte, err error
 	return status, text, err
 }
 
+// optionOfLibrary matches an option as package fakecluster names it, in an error of the host: WithPort is Port here.
+var optionOfLibrary = regexp.MustCompile(`\bWith([A-Z]\w*)`)
+
 // readAnswer decodes an answer into a value. An answer with an error code becomes an error.
 func readAnswer(status int, text []byte, into any) error {
 	if status >= 300 {
@@ -244,7 +248,7 @@ func readAnswer(status int, text []byte, into any) error {
 		if json.Unmarshal(text, &failure) != nil || failure.Error == "" {
 			failure.Error = fmt.Sprintf("%d %s: %s", status, http.StatusText(status), text)
 		}
-		return errors.New(failure.Error)
+		return errors.New(optionOfLibrary.ReplaceAllString(failure.Error, "$1"))
 	}
 	switch into := into.(type) {
 	case nil:

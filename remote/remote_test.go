@@ -210,6 +210,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 	failures(t, "fakecluster: Seed is given twice; give it once", func(t testing.TB) { Start(t, Seed(1), Seed(2)) })
 	failures(t, "nowhere", func(t testing.TB) { Start(t, CRDPaths("nowhere")) })
 	failures(t, "fakecluster: option 2 is nil", func(t testing.TB) { Start(t, Seed(1), nil) })
+	failures(t, `fakecluster: Audit: there is no level "all"; the levels are None, Metadata, Request and RequestResponse`, func(t testing.TB) { Start(t, Audit("all")) })
 	failures(t, "fakecluster: Snapshot: the reader is nil", func(t testing.TB) { Start(t, Snapshot(nil)) })
 	failures(t, "fakecluster: HasCondition: give one status, not 2", func(t testing.TB) {
 		Start(t).WaitFor(t, named("a"), HasCondition("Ready", "True", "False").Within(time.Minute))

@@ -372,6 +372,22 @@ func clusters(t *testing.T, c *Cluster) string {
 
 // A cluster of New lives until its Close.
 func TestNewInABubble(t *testing.T) {
+	base, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if err := base.Close(); !errors.Is(err, errUsedInBubble) {
+			t.Errorf("Close of a cluster outside: %v", err)
+		}
+	})
+	admin(t, base).must("POST", maps, configMap("a"))
+	if err := base.Close(); err != nil {
+		t.Error(err)
+	}
+	if code, _ := admin(t, base).send("GET", maps, ""); code != 0 {
+		t.Errorf("after Close: %d", code)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New()
 		if err != nil {

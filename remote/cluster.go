@@ -184,12 +184,16 @@ func (c *Cluster) fork(f *Cluster) error {
 // Close ends the cluster. Further calls do nothing and return nil. For a cluster without a test, the error also names faults
 // that have never fired.
 func (c *Cluster) Close() error {
+	misplaced := c.checkPlace()
 	c.mu.Lock()
 	closed, wrong := c.closed, c.wrong
-	c.closed = true
+	c.closed = closed || misplaced == nil
 	c.mu.Unlock()
 	if closed {
 		return nil
+	}
+	if misplaced != nil {
+		return fmt.Errorf("closing: %w", misplaced)
 	}
 	for _, text := range c.end() {
 		wrong = append(wrong, errors.New(text))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -30,20 +31,27 @@ var plainHistories = flag.Int("plain-histories", 20, "how many random histories 
 func TestPlainHistoriesAreThoseInProcess(t *testing.T) {
 	inProcess := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.AllControllers()...), fakecluster.WithCRDPaths("../../scenarios/crontab"))
 	outside := remote.Start(t, remote.AllControllers(), remote.CRDPaths("../../scenarios/crontab"))
-	for i := range *plainHistories {
-		seed := uint64(*firstHistory + i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	for lane := range runtime.GOMAXPROCS(0) { // a parallel test for each history would leave thousands of goroutines, whose stacks the watchdogs read
+		t.Run(fmt.Sprint(lane), func(t *testing.T) {
 			t.Parallel()
-			var want, got *plainHistory
-			synctest.Test(t, func(t *testing.T) { want = playPlain(t, inProcess.Fork(t).RESTConfig(), seed) })
-			synctest.Test(t, func(t *testing.T) {
-				c := outside.Fork(t)
-				got = playPlain(t, &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}, seed)
-			})
-			if len(want.objects) == 0 || !slices.EqualFunc(want.objects, got.objects, entry.same) || !slices.Equal(want.answers, got.answers) || !slices.Equal(want.events, got.events) {
-				t.Errorf("(-in process +remote):\n%s%s%s", cmp.Diff(want.answers, got.answers), cmp.Diff(want.events, got.events), cmp.Diff(want.objects, got.objects))
+			for i := lane; i < *plainHistories; i += runtime.GOMAXPROCS(0) {
+				seed := uint64(*firstHistory + i)
+				t.Run(fmt.Sprint(seed), func(t *testing.T) { comparePlain(t, inProcess, outside, seed) })
 			}
 		})
+	}
+}
+
+// comparePlain plays a history in forks of two clusters, and compares them.
+func comparePlain(t *testing.T, inProcess *fakecluster.Cluster, outside *remote.Cluster, seed uint64) {
+	var want, got *plainHistory
+	synctest.Test(t, func(t *testing.T) { want = playPlain(t, inProcess.Fork(t).RESTConfig(), seed) })
+	synctest.Test(t, func(t *testing.T) {
+		c := outside.Fork(t)
+		got = playPlain(t, &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}, seed)
+	})
+	if len(want.objects) == 0 || !slices.EqualFunc(want.objects, got.objects, entry.same) || !slices.Equal(want.answers, got.answers) || !slices.Equal(want.events, got.events) {
+		t.Errorf("(-in process +remote):\n%s%s%s", cmp.Diff(want.answers, got.answers), cmp.Diff(want.events, got.events), cmp.Diff(want.objects, got.objects))
 	}
 }
 

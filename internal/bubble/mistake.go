@@ -11,6 +11,7 @@ var mistakes = []struct{ stack, mistake string }{
 		"a manager serves webhooks on a socket: run it with controllerruntime.Run and fakecluster.WithWebhookPaths(folder), or write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()) and replace the server by one whose Start waits for its context"},
 	{"controller-runtime/pkg/manager.(*Server)",
 		"a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: \"0\", PprofBindAddress: \"0\"}"},
+	{"[sync.WaitGroup", "a goroutine waits for a WaitGroup that belongs to no bubble, because it is a package variable or was created outside: create it in the function of synctest.Test"},
 	{"[sync.", "a goroutine waits for a lock, and no running goroutine can release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: " +
 		"do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test"},
 	{"os.(*Process).", "a goroutine waits for another process, which has real time: run it before synctest.Test"},

@@ -17,14 +17,16 @@ const (
 	checkPeriod = time.Second
 	// enoughChecks is the number of consecutive checks that must find the same goroutine.
 	enoughChecks = 3
-	// lockChecks and callChecks are the numbers for a goroutine that waits for a lock, and for one in a system call,
-	// which may end.
-	lockChecks = 10
+	// waitChecks and callChecks are the numbers for a goroutine that waits for a lock or a connection, and for one in a system
+	// call, which may end.
+	waitChecks = 10
 	callChecks = 30
-	// lookFor is how long, in real time, a goroutine that the checks have found is looked at before it is reported, and
+	// lookFor is how long, in real time, a goroutine that the checks have found is looked at before it is reported, if it
+	// waits for HTTP, and answerLook if it waits for an answer, such as that of a database: the moment between two questions is short.
 	// lookPause is the pause between two looks.
-	lookFor   = 500 * time.Millisecond
-	lookPause = time.Millisecond
+	lookFor    = 500 * time.Millisecond
+	answerLook = 2 * time.Second
+	lookPause  = 100 * time.Microsecond
 	// endedChecks is the number of checks after the end of a watch before stacks are read for its bubble, which is given
 	// time to end.
 	endedChecks = 4
@@ -38,7 +40,9 @@ type Blocked struct {
 	Reason string
 
 	number string
-	checks int // the number of checks that must find it
+	state  string
+	checks int           // the number of checks that must find it
+	look   time.Duration // how long it is looked at afterwards; 0 for a lock
 }
 
 // watch is a bubble that is watched.
@@ -50,7 +54,8 @@ type watch struct {
 	last    Blocked
 	checks  int // consecutive checks that found last
 	ended   bool
-	since   int // checks since it has ended
+	since   int  // checks since it has ended
+	other   bool // it was found by WatchOthers
 }
 
 // watches are the watched bubbles of the process.
@@ -60,6 +65,7 @@ type watches struct {
 	mu      sync.Mutex
 	bubbles []*watch
 	running []*loopWatch
+	others  otherBubbles
 }
 
 var watched watches
@@ -89,12 +95,15 @@ func checkForever() {
 
 // Watch watches the caller's bubble until stop is called. It calls blocked at most once, outside of the bubble, if the
 // bubble's time does not advance: three consecutive checks find the same goroutine waiting in the same place for
-// something outside of the bubble, and no running goroutine of the bubble, and then nothing else for half a second. work returns a number that changes when the
-// bubble does something; a check that finds another number does not read stacks, which would stop all goroutines. If
-// work is nil, each check reads them. If a bubble is watched several times, it has done something if any of the numbers
-// has changed, and only the first function is called. Outside of a bubble, Watch does nothing.
+// something outside of the bubble, and no running goroutine of the bubble, and then nothing else for half a second or
+// two. For a connection that may belong to a database, these are ten checks.
 //
-// It also calls blocked if the goroutines of the bubble wait for a lock that no running goroutine can release, or for a
+// work returns a number that changes when the bubble does something; a check that finds another number does not read
+// stacks, which would stop all goroutines. If work is nil, each check reads them. If a bubble is watched several times,
+// it has done something if any of the numbers has changed, and only the first function is called. Outside of a bubble,
+// Watch does nothing.
+//
+// It also calls blocked if goroutines of the bubble wait for a lock that no running goroutine can release, or for a
 // system call that takes half a minute.
 //
 // After stop, work is no longer called. But the bubble is watched until its last goroutine has ended, and blocked may be
@@ -153,11 +162,15 @@ func Check() {
 		w.checks = max(w.checks, 1)
 	}
 	watched.worked(worked)
+	looks := watched.others.due()
 	watched.mu.Unlock()
-	if !old {
+	if !old && !looks {
 		return
 	}
 	text := stacks(true)
+	if looks {
+		watched.addOthers(text)
+	}
 	for _, report := range append(watched.check(text), watched.checkRunning(text)...) {
 		report()
 	}
@@ -175,11 +188,19 @@ func (ws *watches) check(text string) (reports []func()) {
 			continue
 		}
 		now := waiting(text, w.bubble)
+		if w.other && (now == (Blocked{}) || now != w.last) {
+			ws.bubbles = slices.DeleteFunc(ws.bubbles, func(other *watch) bool { return other == w })
+			continue
+		}
 		if now == (Blocked{}) || now != w.last {
 			w.last, w.checks = now, 1
 			continue
 		}
-		if w.checks++; w.checks < now.checks {
+		needs := now.checks
+		if w.other {
+			needs = otherChecks
+		}
+		if w.checks++; w.checks < needs {
 			continue
 		}
 		if goesOn(w.bubble, now) {
@@ -195,12 +216,10 @@ func (ws *watches) check(text string) (reports []func()) {
 
 // goesOn reports whether a bubble goes on between the checks that have found the same goroutine, because it waits again and
 // again, and time passes in between. An operator that asks a database on a socket every minute, for months of the
-// bubble, does so. A lock is not looked at: others of the process that run would count.
+// bubble, does so. A lock is not
+// looked at: others of the process that run would count.
 func goesOn(bubble string, found Blocked) bool {
-	if found.checks == lockChecks {
-		return false
-	}
-	for began := time.Now(); time.Since(began) < lookFor; time.Sleep(lookPause) {
+	for began := time.Now(); time.Since(began) < found.look; time.Sleep(lookPause) {
 		if waiting(stacks(true), bubble) != found {
 			return true
 		}
@@ -220,27 +239,30 @@ func waiting(text, bubble string) Blocked {
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
 // blockedOutside returns a goroutine of a bubble that waits for something outside. It returns none if another goroutine
-// of the bubble runs, helps the garbage collector, or waits for a lock whose owner may run, perhaps in another bubble.
+// of the bubble runs, helps the garbage collector, asks the host of module remote, or waits for a lock whose owner may
+// run, perhaps in another bubble.
 func blockedOutside(text, bubble string) (found Blocked) {
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
 		if header == nil || header[3] != bubble {
 			continue
 		}
-		switch state, since, _ := strings.Cut(header[2], ", "); {
+		now := blockedAt(header, stack)
+		switch state := now.state; {
 		case strings.HasSuffix(state, "(durable)"):
 		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || state == "preempted" || state == "copystack",
-			strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "GC "):
+			strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "GC "), asksHost(stack):
 			return Blocked{}
 		case found.number == "":
-			found = blockedAt(header[1], stack, since)
+			found = now
 		}
 	}
 	return found
 }
 
-// stuckInside returns a goroutine of a bubble that waits for a lock, if no running goroutine can release it, or that is
-// in a system call. It returns none if another goroutine of the bubble may continue.
+// stuckInside returns a goroutine of a bubble that is in a system call; else, if no running goroutine can release the locks
+// for which goroutines of the bubble wait, one that waits for something outside, or for a lock. It returns none if another
+// goroutine of the bubble may continue.
 func stuckInside(text, bubble string) (found Blocked) {
 	idle := true // outside of the bubble
 	for i, stack := range strings.Split(text, "\n\n") {
@@ -249,36 +271,62 @@ func stuckInside(text, bubble string) (found Blocked) {
 			idle = idle && (i == 0 || !busy.MatchString(stack) || strings.Contains(stack, "signal_recv")) // the first one checks
 			continue
 		}
-		switch state, since, _ := strings.Cut(header[2], ", "); {
-		case strings.HasSuffix(state, "(durable)"):
-		case state == "syscall":
-			found = blockedAt(header[1], stack, since)
-			found.checks = callChecks
-		case state == "semacquire" || strings.HasPrefix(state, "sync."):
+		switch now := blockedAt(header, stack); {
+		case strings.HasSuffix(now.state, "(durable)"):
+		case now.state == "syscall":
+			found = now
+		case now.look == 0: // a lock
 			if found.number == "" {
-				found = blockedAt(header[1], stack, since)
-				found.checks = lockChecks
+				found = now
+			}
+		case waitsOutside.MatchString(now.state) && !asksHost(stack): // and may have the lock
+			if found.number == "" || found.look == 0 {
+				now.checks = waitChecks
+				found = now
 			}
 		default:
 			return Blocked{}
 		}
 	}
-	if found.checks == lockChecks && !idle {
+	if found.state != "syscall" && !idle {
 		return Blocked{}
 	}
 	return found
 }
 
+// waitsOutside matches the state of a goroutine that waits for a socket or a channel.
+var waitsOutside = regexp.MustCompile(`^(IO wait|chan |select)`)
+
+// asksHost reports whether a goroutine of module remote waits for its host, which answers, or the request fails.
+func asksHost(stack string) bool {
+	return strings.Contains(stack, "fakecluster/remote.(*bubble).exchange(") || strings.Contains(stack, "fakecluster/remote.openBubble(")
+}
+
 // busy matches a goroutine that runs, or may continue by itself.
 var busy = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[(?:running|runnable|syscall|preempted|copystack|sleep|GC )`)
 
-// blockedAt returns a goroutine without the duration of its waiting.
-func blockedAt(number, stack, since string) Blocked {
+// blockedAt returns the goroutine of a header and a stack, without the duration of its waiting.
+func blockedAt(header []string, stack string) Blocked {
+	state, since, _ := strings.Cut(header[2], ", ")
 	if since != "" {
 		stack = strings.Replace(stack, ", "+since, "", 1)
 	}
-	return Blocked{Stack: strings.TrimSpace(stack), number: number, checks: enoughChecks}
+	b := Blocked{Stack: strings.TrimSpace(stack), number: header[1], state: state, checks: enoughChecks, look: answerLook}
+	switch {
+	case state == "semacquire" || strings.HasPrefix(state, "sync."):
+		b.checks, b.look = waitChecks, 0
+	case state == "syscall":
+		b.checks = callChecks
+	case listens(stack) || clientConnection(stack):
+		b.look = lookFor
+	case state == "IO wait":
+		b.checks = waitChecks
+	}
+	return b
 }
+
+// listens reports whether a goroutine waits for the connections of a server.
+func listens(stack string) bool { return strings.Contains(stack, ").Accept(") }
 
 // stacks returns the stack of the calling goroutine; with everyone, those of all goroutines.
 func stacks(everyone bool) string {

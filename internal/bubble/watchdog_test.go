@@ -92,10 +92,50 @@ func TestABubbleThatWaitsOutsideAgainAndAgainIsNotReported(t *testing.T) {
 	notWatched(t)
 }
 
+// Time stands still while a bubble asks a database again and again, each time in the same place, and it goes on.
+func TestABubbleThatAsksAConnectionAgainAndAgainIsNotReported(t *testing.T) {
+	here, there, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer there.Close()
+		for range 1000 {
+			time.Sleep(time.Millisecond)
+			if _, err := there.Write([]byte{0}); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				Check()
+				runtime.Gosched()
+			}
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		defer Watch(nil, func(b Blocked) { t.Error(b.Stack) })()
+		for text := make([]byte, 1); ; {
+			if _, err := here.Read(text); err != nil {
+				return
+			}
+		}
+	})
+	notWatched(t)
+}
+
 // notWatched checks that bubbles that have ended are not watched.
 func notWatched(t *testing.T) {
 	t.Helper()
-	for range 2 * enoughChecks {
+	for range 2 * waitChecks {
 		Check()
 	}
 	if len(watched.bubbles) != 0 {
@@ -181,6 +221,7 @@ func TestTheGoroutineThatBlocksABubbleIsFound(t *testing.T) {
 		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
 		runs    = "goroutine 11 [runnable, locked to thread, synctest bubble 3]:\nmain.main()"
 		locked  = "goroutine 13 [sync.Mutex.Lock, synctest bubble 3]:\nsync.(*Mutex).Lock()"
+		asks    = "goroutine 15 [IO wait, synctest bubble 3]:\nnet.(*conn).Read()\ngithub.com/fakecluster/fakecluster/remote.(*bubble).exchange(0x1)"
 		assists = "goroutine 14 [GC assist wait, synctest bubble 3]:\nmain.main()"
 		writes  = "goroutine 12 [syscall, synctest bubble 3]:\nsyscall.Write()"
 	)
@@ -193,6 +234,7 @@ func TestTheGoroutineThatBlocksABubbleIsFound(t *testing.T) {
 		{"time passes in a moment if another goroutine runs", "", []string{socket, runs}},
 		{"or writes to the log", "", []string{socket, writes}},
 		{"or helps the garbage collector", "", []string{socket, assists}},
+		{"or asks the host of module remote", "", []string{socket, asks}},
 		{"or waits for a lock, which another goroutine releases", "", []string{socket, locked}},
 		{"a durable wait does not", "", []string{durable, other, outside}},
 	} {
@@ -216,6 +258,7 @@ func TestTheGoroutineThatIsStuckInABubbleIsFound(t *testing.T) {
 		calls   = "goroutine 12 [syscall, 1 minutes, synctest bubble 3]:\nos.(*Process).Wait()"
 		runs    = "goroutine 11 [runnable, synctest bubble 3]:\nmain.main()"
 		socket  = "goroutine 7 [IO wait, synctest bubble 3]:\nnet.(*TCPListener).Accept()"
+		asks    = "goroutine 8 [IO wait, synctest bubble 3]:\nnet.(*conn).Read()\ngithub.com/fakecluster/fakecluster/remote.(*bubble).exchange(0x1)"
 		outside = "goroutine 9 [IO wait]:\nnet.(*TCPListener).Accept()"
 		busy    = "goroutine 15 [runnable]:\nmain.main()"
 		sleeps  = "goroutine 16 [sleep]:\nmain.main()"
@@ -231,7 +274,9 @@ func TestTheGoroutineThatIsStuckInABubbleIsFound(t *testing.T) {
 		{"or sleeps", "", []string{checks, locked, sleeps}},
 		{"or one of another bubble runs", "", []string{checks, locked, other}},
 		{"or one of its own", "", []string{checks, locked, runs}},
-		{"or one waits for a socket", "", []string{checks, locked, socket}},
+		{"or one asks the host of module remote", "", []string{checks, locked, asks}},
+		{"a socket or a channel outside, for which the owner of the lock may wait", "7", []string{checks, locked, socket}},
+		{"unless a goroutine outside runs", "", []string{checks, locked, socket, busy}},
 		{"a call of the system", "12", []string{checks, calls, durable, busy}},
 		{"also if another one waits for a lock", "12", []string{checks, locked, calls}},
 		{"a durable wait does not", "", []string{checks, durable}},
@@ -260,6 +305,8 @@ func TestTheMistakeOfABlockedBubble(t *testing.T) {
 			`a server of httptest listens on a socket: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService`},
 		{"a connection of a server", "[IO wait, synctest bubble 1]:\ninternal/poll.(*FD).Read(0x1)\nnet/http.(*connReader).Read(0x1)\nnet/http.(*conn).serve(0x1)",
 			`a server has a connection` + peers() + `. If it is one of the test, such as one of httptest: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService`},
+		{"a WaitGroup", "[sync.WaitGroup.Wait, synctest bubble 1]:\nmain.main()",
+			`a goroutine waits for a WaitGroup that belongs to no bubble, because it is a package variable or was created outside: create it in the function of synctest.Test`},
 		{"a lock", "[sync.Mutex.Lock, synctest bubble 1]:\nmain.main()",
 			`a goroutine waits for a lock, and no running goroutine can release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test`},
 		{"another process", "[syscall, synctest bubble 1]:\nos.(*Process).pidfdWait(0x1)\nos/exec.(*Cmd).Wait(0x1)",

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // bubble connects a testing/synctest bubble of this process with a bubble of the host, which has the same
@@ -56,29 +58,6 @@ type bubble struct {
 // hostPatience is how long the host may take for a frame, in real time: the deadline of a socket is not virtual. Tests replace it.
 var hostPatience = 2 * time.Minute
 
-// insideBubble reports whether the caller runs in a testing/synctest bubble. Only there the time has no monotonic reading. Round(0) removes
-// that reading, so it changes the time only outside.
-func insideBubble() bool {
-	now := time.Now()
-	return now == now.Round(0)
-}
-
-// isOuter reports whether code in a bubble uses the t of the test outside. Deadline panics for the t of a
-// bubble only.
-func isOuter(t testing.TB) (outer bool) {
-	with, ok := t.(interface{ Deadline() (time.Time, bool) })
-	if !ok || !insideBubble() {
-		return false
-	}
-	defer func() {
-		if recover() != nil {
-			outer = false
-		}
-	}()
-	with.Deadline()
-	return true
-}
-
 // The mistakes of a test in a bubble, each with what to write instead.
 var (
 	errOldGo        = fmt.Errorf("a cluster in a synctest bubble needs Go 1.25 or newer, and this is %s: write go 1.25 into go.mod, or run GOTOOLCHAIN=go1.25.0 go test", runtime.Version())
@@ -91,14 +70,14 @@ var (
 // checkTest ends the test if code in a bubble uses the t of the test outside.
 func checkTest(t testing.TB) {
 	t.Helper()
-	if isOuter(t) {
+	if bubbles.IsOuter(t) {
 		t.Fatalf("fakecluster: %v", errOuterTest)
 	}
 }
 
 // checkPlace returns an error if the caller is in a bubble and the cluster is not, or the reverse.
 func (c *Cluster) checkPlace() error {
-	switch inside := insideBubble(); {
+	switch inside := bubbles.Inside(); {
 	case inside == (c.bubble != nil):
 		return nil
 	case inside:

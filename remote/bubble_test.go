@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/remote/faults"
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // within checks that a duration is one, or later by a part of the steps of the pump.
@@ -346,14 +347,12 @@ func TestNothingIsLeftOfBubbles(t *testing.T) {
 		}()
 	}
 	bubbles.Wait()
-	if text := stacks(true); strings.Contains(text, "synctest bubble") {
+	if text := stacks(); strings.Contains(text, "synctest bubble") {
 		t.Errorf("goroutines are left:\n%s", text)
 	}
 	if after := clusters(t, base); after != before {
 		t.Errorf("clusters are left: %s, before: %s", after, before)
 	}
-	checkBubbles()
-	checkBubbles()
 	watchedBubbles.Lock()
 	defer watchedBubbles.Unlock()
 	if n := len(watchedBubbles.list); n != 0 {
@@ -542,7 +541,7 @@ func TestMistakesInABubble(t *testing.T) {
 	}
 	outer := &recorder{TB: t}
 	synctest.Test(t, func(inner *testing.T) {
-		if !isOuter(t) || isOuter(inner) || isOuter(outer) {
+		if !bubbles.IsOuter(t) || bubbles.IsOuter(inner) || bubbles.IsOuter(outer) {
 			t.Error("the outer test is not recognized")
 		}
 	})

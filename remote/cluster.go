@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // Cluster is a running cluster. Its methods are safe for concurrent use.
@@ -27,6 +29,7 @@ type Cluster struct {
 	callables []uint64        // the handlers of this process that the cluster may call
 	wrong     []error         // errors of misuse that Close returns, if there is no test
 	outer     *http.Transport // the transport outside of bubbles; nil: not used yet
+	unwatch   func()          // ends watchClients; nil: the cluster is in a bubble
 	closed    bool
 }
 
@@ -99,14 +102,22 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 		c.unregister()
 		return nil, err
 	}
-	c.indexed().add(c)
+	c.opened()
 	return c, nil
+}
+
+// opened makes a started cluster known.
+func (c *Cluster) opened() {
+	c.indexed().add(c)
+	if c.bubble == nil {
+		c.unwatch = c.watchClients()
+	}
 }
 
 // startWith starts the cluster with a request, in the bubble of the caller if there is one.
 func (c *Cluster) startWith(s settings) error {
 	h := c.host
-	if !insideBubble() {
+	if !bubbles.Inside() {
 		return h.do(context.Background(), "POST", "/v1/clusters", s, &c.description)
 	}
 	for _, option := range []string{"TLS", "Port"} {
@@ -153,12 +164,12 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		f.unregister()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	f.indexed().add(f)
+	f.opened()
 	return f, nil
 }
 
 func (c *Cluster) fork(f *Cluster) error {
-	inside := insideBubble()
+	inside := bubbles.Inside()
 	switch {
 	case !inside && c.bubble == nil:
 		return c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.description)
@@ -206,6 +217,9 @@ func (c *Cluster) end() []string {
 	var ended struct{ Errors []string }
 	defer c.unregister()
 	defer c.indexed().remove(c)
+	if c.unwatch != nil {
+		defer c.unwatch()
+	}
 	if c.bubble != nil {
 		if err := c.checkPlace(); err != nil {
 			return []string{"closing: " + err.Error()}

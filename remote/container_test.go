@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 const pods = "/api/v1/namespaces/default/pods"
@@ -57,8 +59,8 @@ func TestAContainerIsAFunction(t *testing.T) {
 				return err
 			}
 			fmt.Fprintf(p.Stdout, "%s %s %s %q %q %s %s %s\n", p.Name, p.Image, spec.Metadata.Name, p.Command, p.Args, p.Dir, p.Hostname, p.Getenv("COLOR"))
-			if p.IP == "" || insideBubble() != (p.cluster.bubble != nil) {
-				t.Errorf("address %q, in a bubble: %v", p.IP, insideBubble())
+			if p.IP == "" || bubbles.Inside() != (p.cluster.bubble != nil) {
+				t.Errorf("address %q, in a bubble: %v", p.IP, bubbles.Inside())
 			}
 			text, err := p.ReadFile("/etc/config/key")
 			fmt.Fprintf(p.Stdout, "%s %v\n", text, err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // runInAPod runs a function in a container of a Pod, whose label "app" is its name, and waits until it has returned.
@@ -70,7 +72,7 @@ func (unreadable) Read([]byte) (int, error) { return 0, errors.New("the disk is 
 type waiting struct{}
 
 func (waiting) Read([]byte) (int, error) {
-	if insideBubble() {
+	if bubbles.Inside() {
 		time.Sleep(10 * time.Second)
 	}
 	return 0, io.EOF

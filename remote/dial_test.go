@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // streaming starts a cluster with the Pod web, whose container sends back what it reads at port 7 of localhost until its end, serves HTTP at
@@ -275,7 +277,7 @@ func TestTheStreamsOfAContainer(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
 		c, u := streaming(t)
 		var stdout, stderr strings.Builder
-		if insideBubble() {
+		if bubbles.Inside() {
 			began := time.Now()
 			answer, err := u.open("GET", pods+"/web/log?follow=true", "")
 			if err != nil {
@@ -352,7 +354,7 @@ func TestConnectionsNeedNodes(t *testing.T) {
 		if err := c.AttachPod(t.Context(), PodAttach{Pod: "web"}); err == nil || err.Error() != want {
 			t.Errorf("AttachPod: %v", err)
 		}
-		if !insideBubble() {
+		if !bubbles.Inside() {
 			return
 		}
 		body := &closeNoted{Reader: strings.NewReader("x")}

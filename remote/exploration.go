@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 	"github.com/fakecluster/fakecluster/remote/internal/exploration"
 )
 
@@ -47,9 +48,9 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 	switch {
 	case !hasBubbles:
 		return errOldGo
-	case insideBubble() && x.Run != nil:
+	case bubbles.Inside() && x.Run != nil:
 		return errNested("explore.Run", "run")
-	case insideBubble():
+	case bubbles.Inside():
 		return errNested("explore.Operator", "trial")
 	}
 	h, isNew, err := connect()
@@ -180,7 +181,7 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 		case line.Stderr != "":
 			_, _ = io.WriteString(x.Stderr, line.Stderr)
 		case line.Panic != "":
-			go blame(line.Panic) // no trial can end
+			go panic(line.Panic) // no trial can end
 		default:
 			for _, found := range []json.RawMessage{line.Found, line.Result} {
 				if len(found) == 0 {
@@ -266,13 +267,7 @@ func (e *explorer) stacks(trial int) []string {
 	e.mu.Lock()
 	number := e.bubbles[trial]
 	e.mu.Unlock()
-	found := []string{}
-	for _, stack := range strings.Split(stacks(true), "\n\n") {
-		if header := goroutineHeader.FindStringSubmatch(stack); header != nil && header[3] == number {
-			found = append(found, stack)
-		}
-	}
-	return found
+	return append([]string{}, bubbles.Stacks(number)...)
 }
 
 // playedTrial is a trial of an exploration that is played in a bubble.
@@ -347,14 +342,14 @@ func NotePanic(what any) {
 
 // bubbleHere returns the bubble of the caller, if it has clusters.
 func bubbleHere() *bubble {
-	header := goroutineHeader.FindStringSubmatch(stacks(false))
-	if header == nil {
+	number := bubbles.Number()
+	if number == "" {
 		return nil
 	}
 	watchedBubbles.Lock()
 	defer watchedBubbles.Unlock()
 	for _, w := range watchedBubbles.list {
-		if w.number == header[3] && !w.ended.Load() {
+		if w.number == number {
 			return w.bubble
 		}
 	}

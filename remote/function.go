@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // callable is a handler of this process that clusters call. Its exported fields are a part of the request
@@ -61,7 +63,7 @@ func (c *Cluster) register(handlers []*callable) error {
 	if len(handlers) == 0 {
 		return nil
 	}
-	outside := !insideBubble()
+	outside := !bubbles.Inside()
 	callables.Lock()
 	defer callables.Unlock()
 	if outside && callables.server == nil {

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
 // everywhere runs a test outside of bubbles and in one.
@@ -145,7 +147,7 @@ func TestAServiceOfAForkInABubble(t *testing.T) {
 	c, u := hook(t, denial(func(*http.Request, string) string {
 		mu.Lock()
 		defer mu.Unlock()
-		calls[map[bool]string{true: "inside", false: "outside"}[insideBubble()]]++
+		calls[map[bool]string{true: "inside", false: "outside"}[bubbles.Inside()]]++
 		return ""
 	}))
 	u.must("POST", maps, configMap("a"))
@@ -319,7 +321,7 @@ func TestAHandlerUpgradesAConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		if insideBubble() {
+		if bubbles.Inside() {
 			if answer.StatusCode != http.StatusNotImplemented || !errors.Is(refused, http.ErrNotSupported) {
 				t.Errorf("the answer is %s, and the handler is told %v", answer.Status, refused)
 			}
@@ -349,7 +351,7 @@ func TestServeWebhooks(t *testing.T) {
 	everywhere(t, func(t *testing.T) {
 		c := Start(t, WebhookPaths(path))
 		u := admin(t, c)
-		if insideBubble() {
+		if bubbles.Inside() {
 			u.denied("early", "no webhook server runs: in a testing/synctest bubble it cannot listen on a socket; give its handler to Cluster.ServeWebhooks")
 		}
 		for _, text := range []string{"first", "second"} {
@@ -437,7 +439,7 @@ func TestMistakesWithHandlers(t *testing.T) {
 			t.Error(err)
 		}
 		err = c.ServeWebhooks(http.NotFoundHandler())
-		if want := map[bool]string{true: "ServeWebhooks: the cluster has ended", false: "ServeWebhooks: there is no cluster"}[insideBubble()]; err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := map[bool]string{true: "ServeWebhooks: the cluster has ended", false: "ServeWebhooks: there is no cluster"}[bubbles.Inside()]; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -547,7 +549,7 @@ func TestNothingIsLeftOfCalls(t *testing.T) {
 			waits.Wait()
 		})
 	}
-	if text := stacks(true); strings.Contains(text, "synctest bubble") {
+	if text := stacks(); strings.Contains(text, "synctest bubble") {
 		t.Errorf("goroutines are left:\n%s", text)
 	}
 }

@@ -83,3 +83,9 @@ func child() {
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	os.Exit(0)
 }
+
+// stacks returns the stacks of all goroutines.
+func stacks() string {
+	text := make([]byte, 16<<20)
+	return string(text[:runtime.Stack(text, true)])
+}

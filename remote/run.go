@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 	"github.com/fakecluster/fakecluster/remote/internal/exploration"
 )
 
@@ -75,7 +76,7 @@ func (r *playedRun) Wait(d time.Duration) (exploration.RunState, error) {
 
 // Log implements exploration.PlayedRun. A goroutine outside of the bubble has another time, so it cannot send a frame. What it reports is told later.
 func (r *playedRun) Log(failed bool, text string) (exploration.RunState, error) {
-	if insideBubble() {
+	if bubbles.Inside() {
 		r.tellRecords()
 		return r.send(map[string]any{"log": text, "failed": failed})
 	}
@@ -100,7 +101,7 @@ func (r *playedRun) tellRecords() {
 
 // act sends an action with one field.
 func (r *playedRun) act(field string, value any) (exploration.RunState, error) {
-	if !insideBubble() {
+	if !bubbles.Inside() {
 		return exploration.RunState{}, errUsedOutside
 	}
 	r.tellRecords()

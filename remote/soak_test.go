@@ -147,7 +147,7 @@ func (c *Cluster) files(t *testing.T) int {
 // nothingIsLeft checks that nothing is left of bubbles, in the process and in the host.
 func nothingIsLeft(t *testing.T, c *Cluster, before hostState, files int) {
 	t.Helper()
-	if text := stacks(true); strings.Contains(text, "synctest bubble") {
+	if text := stacks(); strings.Contains(text, "synctest bubble") {
 		t.Errorf("goroutines are left:\n%s", text)
 	}
 	if after := c.state(t); after != before {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 	"github.com/fakecluster/fakecluster/remote/internal/callers"
 )
 
@@ -56,7 +57,7 @@ type transport struct{ cluster *Cluster }
 
 // CloseIdleConnections is called by http.Client and client-go.
 func (t *transport) CloseIdleConnections() {
-	if t.cluster.bubble == nil && !insideBubble() {
+	if t.cluster.bubble == nil && !bubbles.Inside() {
 		t.cluster.closeIdle()
 	}
 }

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the types of module remote")
 var copied = map[string][]string{
 	"faults":             {"doc.go", "hold.go"},
 	"inspect":            {"doc.go"},
+	"internal/bubble":    {"left.go", "mistake.go", "passing.go", "peers_linux.go", "peers_other.go"},
 	"internal/callers":   {},
 	"internal/collector": {},
 	"internal/printable": {},
@@ -51,6 +52,7 @@ var plain = []struct{ text, remote string }{
 	{"watch.EventType", "string"},
 	{"watch.Deleted", `"DELETED"`},
 	{"*unstructured.Unstructured", "map[string]any"},
+	{"for stack := range strings.SplitSeq(", "for _, stack := range strings.Split("}, // of Go 1.24
 	{`"k8s.io/apimachinery/pkg/util/json"`, `"github.com/fakecluster/fakecluster/remote/internal/json"`},
 }
 

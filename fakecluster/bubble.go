@@ -171,11 +171,16 @@ func (c *Cluster) testName() string {
 
 // watchBubble checks the cluster's bubble from outside until the cluster ends. If the time of the bubble
 // stands still, or passes without end, no code in the bubble can report that. So watchBubble prints the
-// reason and ends the process.
+// reason and ends the process. A cluster with a socket is outside, and looks for its clients in all bubbles.
 func (c *Cluster) watchBubble() {
-	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
+	standsStill := func(b bubble.Blocked) {
 		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", c.testName(), b.Mistake(), b.Stack))
-	})
+	}
+	if !c.home.inBubble && !c.settings.inProcess {
+		c.home.stop = bubble.WatchOthers(standsStill) // clients in bubbles may use the socket
+		return
+	}
+	stopBlocked := bubble.Watch(c.store.Revision, standsStill)
 	c.home.idleSince = time.Now()
 	stopPassing := bubble.WatchPassing(heldTime, c.lookAtWork, c.work, func(idle time.Duration, stack string) {
 		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", c.testName(), c.passesWithoutEnd(idle, stack), stack))

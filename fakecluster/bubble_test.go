@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -534,6 +535,47 @@ func TestATestWhoseTimeStandsStillFails(t *testing.T) {
 		"or serve its handler with fakecluster.WithService. The goroutine that waits:"
 	if text := string(out); !strings.Contains(text, want) || !strings.Contains(text, "bubble_test.go") {
 		t.Errorf("output:\n%s\nwant: %s", text, want)
+	}
+}
+
+// socketFromBubble is the name of a variable that has a client in a bubble use a socket, in a process of its own.
+const socketFromBubble = "FAKECLUSTER_TEST_SOCKET_FROM_BUBBLE"
+
+func TestUsesASocketFromABubble(t *testing.T) {
+	if os.Getenv(socketFromBubble) == "" {
+		t.Skip("TestAClientWithASocketInABubbleFails runs it in another process")
+	}
+	c := fakecluster.Start(t)
+	begun := make(chan struct{})
+	go func() { // in place of the checks of each second
+		<-begun
+		for range 100 {
+			bubble.Check()
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		answer, err := http.Get(c.RESTConfig().Host + "/version")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(answer.Body); err != nil {
+			t.Error(err)
+		}
+		_ = answer.Body.Close()
+		close(begun)
+		time.Sleep(time.Hour)
+	})
+}
+
+// A client of its own, without the transport of RESTConfig, stops the time of a bubble that has no cluster.
+func TestAClientWithASocketInABubbleFails(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUsesASocketFromABubble$", "-test.timeout=1m")
+	cmd.Env = append(os.Environ(), socketFromBubble+"=1")
+	out, err := cmd.CombinedOutput()
+	const want = "If that is the cluster, write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig(). "
+	if text := string(out); err == nil || !strings.Contains(text, "panic: TestUsesASocketFromABubble: time in the synctest bubble stands still, because an HTTP client has a connection to a server") ||
+		!strings.Contains(text, want) {
+		t.Errorf("%v, output:\n%s\nwant: %s", err, out, want)
 	}
 }
 

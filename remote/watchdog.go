@@ -10,7 +10,7 @@ import (
 	bubbles "github.com/fakecluster/fakecluster/remote/internal/bubble"
 )
 
-// Each check is one of package bubbles, which checks every second of real time, outside of bubbles.
+// Package internal/bubble checks every second of real time, outside of bubbles.
 const (
 	mistakeChecks = 5              // checks after a mistake has failed the test, before the process ends
 	endlessChecks = 10             // checks in a row without a request

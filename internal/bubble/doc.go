@@ -8,7 +8,8 @@
 // So a timer of the process checks the bubbles that are watched ([Watch]) every second of real time. It is started
 // when a test binary starts, outside of all bubbles, and renews itself: there is no goroutine between two checks.
 // A check reads the stacks of all goroutines, but only if a watched bubble exists since the check before
-// and has done nothing meanwhile.
+// and has done nothing meanwhile. While a cluster with a socket is open, every fifth check reads them, too
+// ([WatchOthers]).
 //
 // # Locks
 //

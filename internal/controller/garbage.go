@@ -62,6 +62,8 @@ func (o objects) everything() (store.List, error) {
 
 func (o objects) watch(after int64) (*store.Cursor, error) { return o.server.Records.Watch("", after) }
 
+func (o objects) oldest() int64 { return o.server.Records.Oldest() }
+
 // ignored reports whether the garbage collector ignores the object with a key. It ignores Events, which that of a real
 // cluster does not watch either.
 func (s *step) ignored(key string) bool {

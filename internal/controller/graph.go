@@ -28,8 +28,8 @@ type graph struct {
 	looked int64         // the newest revision by which the collector has evaluated a dependent
 
 	edges *btree.BTreeG[edge]
-	// gone has the namespaces of deleted owners that still have dependents, by uid.
-	gone map[string]string
+	// gone has the deleted owners that still have dependents, by uid.
+	gone map[string]goneOwner
 	// waiting has, by uid, the keys of objects that wait for the collector to remove its
 	// finalizer.
 	waiting map[string]string
@@ -55,6 +55,12 @@ const (
 	leaving                    // it does not block, and is being deleted
 )
 
+// goneOwner is an owner that was deleted at a revision.
+type goneOwner struct {
+	namespace string
+	revision  int64
+}
+
 type due struct {
 	task     string // of the key: verifyOwners, or empty
 	revision int64  // of the dependent to process
@@ -64,12 +70,13 @@ type due struct {
 type stored interface {
 	everything() (store.List, error)
 	watch(after int64) (*store.Cursor, error)
+	oldest() int64
 	// ignored reports whether the garbage collector ignores the object with a key.
 	ignored(key string) bool
 }
 
 func newGraph() *graph {
-	return &graph{edges: newEdges(), gone: map[string]string{}, waiting: map[string]string{}, due: map[string]due{}}
+	return &graph{edges: newEdges(), gone: map[string]goneOwner{}, waiting: map[string]string{}, due: map[string]due{}}
 }
 
 func newEdges() *btree.BTreeG[edge] {
@@ -78,14 +85,20 @@ func newEdges() *btree.BTreeG[edge] {
 	}, btree.Options{NoLocks: true})
 }
 
-// copy returns a graph for a fork of the store at a revision. The copy is empty, and reads all objects first, if g has
-// read beyond that revision, or if the collector has evaluated dependents by newer objects: a dependent that has since
-// been changed or deleted is no longer due in g, but still is in the fork.
+// copy returns a graph for a fork of the store at a revision. The copy has only the owners that were gone by then, and
+// reads all objects first, if g has read beyond that revision, or if the collector has evaluated dependents by newer
+// objects: a dependent that has since been changed or deleted is no longer due in g, but still is in the fork.
 func (g *graph) copy(revision int64) *graph {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cursor == nil || max(g.cursor.Revision(), g.looked) > revision {
-		return newGraph()
+		fresh := newGraph()
+		for uid, owner := range g.gone {
+			if owner.revision <= revision {
+				fresh.gone[uid] = owner
+			}
+		}
+		return fresh
 	}
 	return &graph{
 		read: g.cursor.Revision(), copied: true,
@@ -124,7 +137,9 @@ func outOfReach(err error) bool {
 
 // begin continues at the revision where the graph was copied, or reads all objects if the history does not reach back
 // that far. Objects that other writers change meanwhile become due by their commits. A copy has no other writers, so all
-// of these objects are due. So are those with an owner that is not there: the event of its deletion may be among those that were not read.
+// of these objects are due. So are those with an owner that does not exist: the event of its deletion may be among those
+// that were not read. If the history still has that event, the graph takes it from there, because the kind of the owner
+// may be gone too.
 func (g *graph) begin(s stored) (err error) {
 	if g.copied {
 		g.copied = false
@@ -139,6 +154,7 @@ func (g *graph) begin(s stored) (err error) {
 	}
 	former, present := g.due, uidsOf(records.Records)
 	g.edges, g.waiting, g.due = newEdges(), map[string]string{}, map[string]due{}
+	missing := map[string]bool{} // uids of owners
 	for _, record := range records.Records {
 		g.wait(record, false)
 		owners := ownersIn(record.Value)
@@ -150,7 +166,12 @@ func (g *graph) begin(s stored) (err error) {
 		if !ok {
 			d.task = verifyOwners
 		}
-		dangles := slices.ContainsFunc(edgesOf(record, owners), func(e edge) bool { return !present[e.owner] })
+		dangles := false
+		for _, e := range edgesOf(record, owners) {
+			if !present[e.owner] {
+				dangles, missing[e.owner] = true, true
+			}
+		}
 		if ok || dangles || record.Revision > g.read {
 			g.due[record.Key] = due{d.task, max(d.revision, record.Revision)}
 		}
@@ -158,11 +179,42 @@ func (g *graph) begin(s stored) (err error) {
 	for uid := range g.gone {
 		g.forget(uid)
 	}
+	if err := g.readDeletions(s, missing); err != nil {
+		return err
+	}
 	g.read = records.Revision
 	if g.cursor, err = s.watch(g.read); outOfReach(err) {
 		return nil // compacted meanwhile: read all objects again
 	}
 	return err
+}
+
+// readDeletions reads the history of the store for the deletion of missing owners.
+func (g *graph) readDeletions(s stored, missing map[string]bool) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	cursor, err := s.watch(s.oldest())
+	for err == nil {
+		var events []*store.Event
+		if events, err = cursor.Poll(); len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if e.Type == store.Deleted && missing[gjson.Get(e.Record.Value, "metadata.uid").Str] {
+				g.bury(e.Record, ownershipOf(e.Record.Value))
+			}
+		}
+	}
+	if outOfReach(err) {
+		return g.readDeletions(s, missing) // the history has become shorter meanwhile
+	}
+	return err
+}
+
+// bury records that an owner with dependents was deleted.
+func (g *graph) bury(r store.Record, o ownership) {
+	g.gone[strings.Clone(o.uid)] = goneOwner{strings.Clone(o.namespace), r.Revision}
 }
 
 // uidsOf returns the uids of objects.
@@ -205,7 +257,7 @@ func (g *graph) apply(s stored, e *store.Event) {
 		return
 	}
 	if uid := gjson.Get(e.Record.Value, "metadata.uid").Str; g.has(uid, blocking, leaving) {
-		g.gone[strings.Clone(uid)] = strings.Clone(gjson.Get(e.Record.Value, "metadata.namespace").Str)
+		g.bury(e.Record, ownershipOf(e.Record.Value))
 	}
 }
 
@@ -301,8 +353,8 @@ func (g *graph) dependents(owner string, from, to state) []string {
 func (g *graph) isGone(uid string) (namespace string, gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	namespace, gone = g.gone[uid]
-	return namespace, gone
+	owner, gone := g.gone[uid]
+	return owner.namespace, gone
 }
 
 // dependentsOf returns the keys of all dependents of an owner.

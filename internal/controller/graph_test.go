@@ -20,6 +20,7 @@ type shelf struct{ *store.Store }
 
 func (s shelf) everything() (store.List, error)               { return s.List("", store.ListOptions{}) }
 func (s shelf) watch(after int64) (*store.Cursor, error)      { return s.Store.Watch("", after) }
+func (s shelf) oldest() int64                                 { return s.Oldest() }
 func (s shelf) ignored(key string) bool                       { return strings.HasPrefix(key, "/events/") }
 func (s shelf) record(t *testing.T, key string) *store.Record { return recordOf(t, s.Store, key) }
 
@@ -341,10 +342,12 @@ func TestWhatAForkTakesUp(t *testing.T) {
 		}},
 		{"everything, if the graph is ahead", 0, true, false, []key{
 			{task: verifyOwners, name: "/left"}, {task: verifyOwners, name: "/of-the-waiting"}, {task: verifyOwners, name: "/refused"}, {task: verifyOwners, name: "/seen"}, {task: verifyOwners, name: "/unseen"},
+			{name: "/left"}, // of one that is gone
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 		{"everything, if the collector has evaluated what is not in the fork", 0, false, true, []key{
 			{task: verifyOwners, name: "/left"}, {task: verifyOwners, name: "/of-the-waiting"}, {task: verifyOwners, name: "/refused"}, {task: verifyOwners, name: "/seen"}, {task: verifyOwners, name: "/unseen"},
+			{name: "/left"}, // of one that is gone
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 	} {
@@ -402,5 +405,46 @@ func TestWhatAForkTakesUp(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestForkKnowsTheOwnersThatAreGone forks a store whose history is too short for the deletion of an owner. Then the graph
+// of the origin reads on.
+func TestForkKnowsTheOwnersThatAreGone(t *testing.T) {
+	s, g := open(t, store.Options{HistoryRevisions: 1}), newGraph()
+	write := func(key, text string) store.Record {
+		t.Helper()
+		r, err := s.Create(key, made(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.check(t, s)
+		return r
+	}
+	remove := func(r store.Record) {
+		t.Helper()
+		if _, err := s.Delete(r.Key, r.Revision, store.Write{}); err != nil {
+			t.Fatal(err)
+		}
+		g.check(t, s)
+	}
+	before, after := write("/before", object("before", false, nil)), write("/after", object("after", false, nil))
+	write("/dependent", object("dependent", false, nil, "before", "after"))
+	remove(before)
+	write("/other", object("other", false, nil))
+	forked, err := s.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { forked.Close() })
+	remove(after)
+
+	fork := g.copy(forked.Revision())
+	fork.check(t, shelf{forked})
+	if _, gone := fork.isGone("before"); !gone {
+		t.Error("the fork does not know that an owner is gone")
+	}
+	if _, gone := fork.isGone("after"); gone {
+		t.Error("an owner is gone in the fork that was deleted in the origin later")
 	}
 }

@@ -56,4 +56,5 @@ type Records interface {
 	List(prefix string, o store.ListOptions) (store.List, error)
 	Watch(prefix string, after int64) (*store.Cursor, error)
 	Revision() int64
+	Oldest() int64
 }

@@ -408,7 +408,11 @@ func (g *graph) enqueue(add func(key), c write.Commit) {
 	}
 	switch o := ownershipOf(c.Record.Value); {
 	case c.Deleted:
-		addAll(add, g.dependents(o.uid, blocking, leaving))
+		dependents := g.dependents(o.uid, blocking, leaving)
+		if len(dependents) > 0 { // the history may have forgotten the deletion before the graph read it
+			g.bury(c.Record, o)
+		}
+		addAll(add, dependents)
 	case o.orphansDependents():
 		add(key{name: stored})
 	case o.deletesDependents():

@@ -448,3 +448,32 @@ func TestForkKnowsTheOwnersThatAreGone(t *testing.T) {
 		t.Error("an owner is gone in the fork that was deleted in the origin later")
 	}
 }
+
+// TestDeletionThatTheHistoryHasForgotten deletes an owner, and another writer's commit pushes this event out of the history
+// before the graph reads it.
+func TestDeletionThatTheHistoryHasForgotten(t *testing.T) {
+	s, g := open(t, store.Options{HistoryRevisions: 1}), newGraph()
+	create := func(key, text string) store.Record {
+		t.Helper()
+		r, err := s.Create(key, made(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	owner := create("/owner", object("owner", false, nil))
+	create("/dependent", object("dependent", false, nil, "owner"))
+	g.check(t, s)
+	gone, err := s.Delete("/owner", owner.Revision, store.Write{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create("/other", object("other", false, nil))
+	if err := g.follow(s, gone.Revision); err != nil {
+		t.Fatal(err)
+	}
+	g.enqueue(func(key) {}, write.Commit{Record: gone, Previous: owner, Deleted: true})
+	if _, ok := g.isGone("owner"); !ok {
+		t.Error("the graph does not know that the owner is gone")
+	}
+}

@@ -28,9 +28,9 @@ type unlistedError struct{ error }
 
 func (e unlistedError) Unwrap() error { return e.error }
 
-// empty deletes the objects of resources with the request w, in a namespace; empty: in all. It skips objects that are
-// already being deleted, and all objects of a resource if one of them cannot be read. It fails with errConflict if
-// another writer was faster.
+// empty deletes the objects of resources with the request w, in a namespace; empty: in all. It skips objects whose
+// deletion waits, and all objects of a resource if one of them cannot be read. It fails with errConflict if another
+// writer was faster.
 func (s *step) empty(resources []*resource.Resource, namespace string, w write.Request) (content, error) {
 	left := content{resources: map[string]int{}, finalizers: map[string]int{}}
 	for _, res := range resources {
@@ -50,7 +50,7 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 			if err := s.controllers.ended(); err != nil {
 				return left, err
 			}
-			if isDeleting(record.Value) {
+			if deletionWaits(record.Value) {
 				continue
 			}
 			if err := s.write("delete", s.controller.identity.Version(res), res.NamespaceOf(record.Key), res.NameOf(record.Key), w); err != nil && !apierrors.IsNotFound(err) {
@@ -76,6 +76,13 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 		}
 	}
 	return left, nil
+}
+
+// deletionWaits reports whether an object is being deleted and waits for finalizers or for the end of its grace period. An
+// object that waits for neither has been left between the two writes of its deletion; another delete removes it, as
+// upstream (rest.BeforeDelete).
+func deletionWaits(text string) bool {
+	return isDeleting(text) && (metadata.Get(text, "finalizers.0").Exists() || metadata.Get(text, "deletionGracePeriodSeconds").Int() > 0)
 }
 
 // readable returns an error if a record of a resource cannot be listed in its storage version.

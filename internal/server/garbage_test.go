@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,15 +16,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/store"
 )
-
-// beforeCommit is called for each write before its commit.
-type beforeCommit func(w *admission.Write)
-
-func (f beforeCommit) Mutate(context.Context, *admission.Write) error { return nil }
-func (f beforeCommit) Validate(_ context.Context, w *admission.Write) error {
-	f(w)
-	return nil
-}
 
 var (
 	definitions = apiextensionsv1.Resource("customresourcedefinitions")
@@ -45,9 +35,9 @@ func TestForkCollectsTheDependentsOfAKindThatIsGone(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			origin = started(t, Options{Controllers: []string{string(controller.GarbageCollector)}, Functions: beforeCommit(func(w *admission.Write) {
+			origin = started(t, Options{Controllers: []string{string(controller.GarbageCollector)}, Functions: beforeCommit(func(w *admission.Write) error {
 				if forked != nil || w.GetOperation() != upstream.Delete || w.GetName() != "dependent" {
-					return
+					return nil
 				}
 				var err error
 				if forked, err = origin.Store.Fork(); err != nil {
@@ -55,6 +45,7 @@ func TestForkCollectsTheDependentsOfAKindThatIsGone(t *testing.T) {
 				} else if !ahead {
 					begin()
 				}
+				return nil
 			})})
 			create(t, origin, definitions, "", crons)
 			create(t, origin, cronKind, "default", &unstructured.Unstructured{Object: map[string]any{

@@ -33,6 +33,16 @@ func (r *Registry) LivesInPods(a *apiregistrationv1.APIService) bool {
 	return to != nil && r.network.Connected() && !r.network.Reaches(to.Namespace, to.Name, *to.Port)
 }
 
+// InPods returns the names of the APIServices whose servers run in pods.
+func (r *Registry) InPods() (names []string) {
+	for _, s := range r.Servers() {
+		if r.LivesInPods(s.APIService) {
+			names = append(names, s.APIService.Name)
+		}
+	}
+	return names
+}
+
 // CheckAvailable returns the condition Available of an APIService: whether its service exists and answers. For a service
 // without a handler it checks the Service and its EndpointSlices.
 func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {

@@ -193,6 +193,16 @@ func InitialRecords(o Options, now time.Time, uid func() string, revision int64)
 	return records
 }
 
+// InitialKeys returns the store keys with a prefix that initial objects of a cluster with the options have, in order.
+func InitialKeys(o Options, prefix string) (keys []string) {
+	for _, i := range initialsOf(o) {
+		if strings.HasPrefix(i.key, prefix) {
+			keys = append(keys, i.key)
+		}
+	}
+	return keys
+}
+
 // IsInitial reports whether the object with a store key is an initial object of a cluster with the options.
 func IsInitial(o Options, key string) bool {
 	_, found := slices.BinarySearchFunc(initialsOf(o), key, func(i initial, key string) int { return strings.Compare(i.key, key) })

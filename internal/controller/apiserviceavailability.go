@@ -45,6 +45,26 @@ func apiServiceAvailability() *controller {
 				return nil
 			}},
 		},
+		// The origin has alarms for the servers in pods.
+		resume: func(s *step, _ int64) error {
+			for _, name := range s.server.InPods() {
+				s.enqueueAt(key{name: name}, s.now().Add(recheckedAfter))
+			}
+			return nil
+		},
+		catchUp: func(s *step, _ int64) error {
+			v, err := s.version(apiServices)
+			if err != nil {
+				return err
+			}
+			records, err := s.records(v.Resource, "")
+			for _, r := range records {
+				if gjson.Get(r.Value, "spec.service").IsObject() || !gjson.Get(r.Value, "status.conditions.0").Exists() {
+					s.enqueue(key{name: v.Resource.NameOf(r.Key)})
+				}
+			}
+			return err
+		},
 		sync: func(s *step, k key) error {
 			a, err := copyOf[*apiregistrationv1.APIService](s, apiServices, "", k.name)
 			if err != nil {

@@ -54,8 +54,9 @@ func apiServiceRegistration() *controller {
 				return nil
 			}},
 		},
-		resume: resumeRegistration,
-		sync:   syncRegistration,
+		resume:  resumeRegistration,
+		catchUp: func(s *step, after int64) error { return enqueueAfter(s, apiServices, after) },
+		sync:    syncRegistration,
 	}
 }
 
@@ -71,7 +72,7 @@ func versionsOf(definition string) []key {
 	return keys
 }
 
-// resumeRegistration enqueues the versions whose APIService is missing, wrong or superfluous.
+// resumeRegistration enqueues the versions whose APIService is missing or superfluous.
 func resumeRegistration(s *step, _ int64) error {
 	registry, err := s.server.Registry()
 	if err != nil {

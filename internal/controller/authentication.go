@@ -35,12 +35,17 @@ const expiredFor = 5 * time.Minute
 // authenticationTrust adds the authorities that the server trusts to those that other servers have published, and
 // restores them when a client changes or deletes them.
 func authenticationTrust() *controller {
+	published := key{namespace: authenticationInfo.Namespace, name: authenticationInfo.Name}
 	return &controller{
 		identity: APIServer,
 		first: func(s *step) {
 			if len(s.server.AuthenticationInfo()) > 0 {
-				s.enqueue(key{namespace: authenticationInfo.Namespace, name: authenticationInfo.Name})
+				s.enqueue(published)
 			}
+		},
+		catchUp: func(s *step, _ int64) error {
+			s.enqueue(published)
+			return nil
 		},
 		follows: []followed{{kind: configMaps, concerns: func(s *step, c change) error {
 			if c.Name == authenticationInfo.Name && c.Namespace == authenticationInfo.Namespace {

@@ -29,6 +29,9 @@ type controller struct {
 	// resume enqueues keys in a cluster whose store was written by another server, besides those of a new cluster; nil:
 	// none.
 	resume func(s *step, revision int64) error
+	// catchUp enqueues keys for commits that the controller may not have handled: those after a revision. It is called
+	// besides resume, unless all are known to be handled; nil: resume does that.
+	catchUp func(s *step, after int64) error
 	// inherit copies the state of the same controller in the origin of a fork, at a revision; nil: the controller has no
 	// state.
 	inherit func(from *controller, revision int64)
@@ -125,6 +128,21 @@ func changed(s *step, c change) error {
 		s.enqueue(c.key())
 	}
 	return nil
+}
+
+// enqueueAfter enqueues the objects of a kind that have been created or changed after a revision.
+func enqueueAfter(s *step, k kind, revision int64) error {
+	v, err := s.version(k)
+	if err != nil {
+		return err
+	}
+	records, err := s.records(v.Resource, "")
+	for _, r := range records {
+		if r.Revision > revision {
+			s.enqueue(key{namespace: v.Resource.NamespaceOf(r.Key), name: v.Resource.NameOf(r.Key)})
+		}
+	}
+	return err
 }
 
 // errNotServed is the error if a kind that a controller needs is not served. A real one would not start.

@@ -28,7 +28,8 @@ func definitionConditions() *controller {
 			}
 			return nil
 		}}},
-		resume: func(s *step, _ int64) error { return enqueueContested(s, "*") },
+		resume:  func(s *step, _ int64) error { return enqueueContested(s, "*") },
+		catchUp: func(s *step, after int64) error { return enqueueAfter(s, definitions, after) },
 		sync: func(s *step, k key) error {
 			if k.task == groupKey {
 				return enqueueContested(s, k.name)

@@ -49,6 +49,9 @@ func danglingSchemas() *controller {
 				return err
 			}},
 		},
+		catchUp: func(s *step, _ int64) error {
+			return enqueueAfter(s, flowSchemas, 0) // the level of any of them may have been created or deleted
+		},
 		sync: func(s *step, k key) error {
 			fs, err := find[*flowcontrolv1.FlowSchema](s, flowSchemas, "", k.name)
 			if err != nil || fs == nil {

@@ -117,7 +117,7 @@ func (cs *Controllers) Act(ctx context.Context, w Writer, names Acting) error {
 		}
 		c.idle.Store(false)
 		c.replaced.Store(false)
-		if err := cs.resume(ctx, q, c, cs.server.Records.Revision()); err != nil {
+		if err := cs.resume(ctx, q, c, cs.server.Records.Revision(), 0); err != nil {
 			return err
 		}
 	}
@@ -239,14 +239,14 @@ func (cs *Controllers) Begin(ctx context.Context, w Writer) error {
 }
 
 // Resume completes what another server over the same objects, or the origin of a fork, had begun. revision is that of
-// the store at the start.
-func (cs *Controllers) Resume(ctx context.Context, w Writer, revision int64) error {
+// the store at the start. The controllers have handled all commits up to the revision complete; 0: that is not known.
+func (cs *Controllers) Resume(ctx context.Context, w Writer, revision, complete int64) error {
 	q := &queue{writer: w}
 	for _, c := range cs.list {
 		if c.rests() {
 			continue
 		}
-		if err := cs.resume(ctx, q, c, revision); err != nil {
+		if err := cs.resume(ctx, q, c, revision, complete); err != nil {
 			return err
 		}
 	}
@@ -255,13 +255,20 @@ func (cs *Controllers) Resume(ctx context.Context, w Writer, revision int64) err
 }
 
 // resume enqueues the keys of a controller in a cluster that continues at a revision.
-func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revision int64) error {
+func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revision, complete int64) error {
 	s := cs.step(ctx, q, c)
-	if err := c.begin(s); err != nil || c.resume == nil {
+	if err := c.begin(s); err != nil {
 		return err
 	}
-	if err := c.resume(s, revision); err != nil && !errors.Is(err, errNotServed) {
-		return err
+	if c.resume != nil {
+		if err := c.resume(s, revision); err != nil && !errors.Is(err, errNotServed) {
+			return err
+		}
+	}
+	if c.catchUp != nil && complete < revision {
+		if err := c.catchUp(s, complete); err != nil && !errors.Is(err, errNotServed) {
+			return err
+		}
 	}
 	return nil
 }
@@ -292,6 +299,8 @@ func (cs *Controllers) work(ctx context.Context, q *queue) {
 	if len(q.items) == 0 {
 		return
 	}
+	cs.server.Activity.Begin()
+	defer cs.server.Activity.End()
 	ctx = context.WithValue(ctx, queueKey{}, q)
 	for len(q.items) > 0 {
 		next := q.next()

@@ -114,3 +114,25 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 		}
 	}
 }
+
+// A controller catches up with the commits that the origin of a fork may not have handled. If it has handled all, the fork
+// costs nothing.
+func TestControllersCatchUp(t *testing.T) {
+	for _, test := range []struct {
+		complete int64
+		want     []int64 // the revisions after which the controller catches up
+	}{{0, []int64{0}}, {4, []int64{4}}, {5, nil}} {
+		var got []int64
+		cs, _ := reporting(&controller{catchUp: func(_ *step, after int64) error {
+			got = append(got, after)
+			return nil
+		}})
+		if err := cs.Resume(t.Context(), nil, 5, test.complete); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("complete up to %d: %d, want %d", test.complete, got, test.want)
+		}
+		cs.Close()
+	}
+}

@@ -18,6 +18,9 @@ type Server struct {
 	Cluster admission.Cluster
 	// Records reads the store.
 	Records Records
+	// Activity counts what controllers do besides the writes of clients, for example after an alarm; nil: it is not
+	// counted.
+	Activity *write.Activity
 	// Memory has decoded objects of the store.
 	Memory *resource.Memory
 	// Registry returns the registry, up to date with the definitions in the store.
@@ -37,10 +40,11 @@ type Server struct {
 	Quotas measurer
 	// Available connects to the server of an APIService, and returns the condition Available. APIServicesOf returns the
 	// names of the APIServices that point to a service. LivesInPods reports whether the server of an APIService runs in
-	// pods.
+	// pods, and InPods returns the names of all such APIServices.
 	Available     func(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition
 	APIServicesOf func(namespace, service string) []string
 	LivesInPods   func(a *apiregistrationv1.APIService) bool
+	InPods        func() []string
 }
 
 // Writer carries out the writes of controllers. The writes of a server call its controllers, so the writer is an argument

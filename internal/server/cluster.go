@@ -214,10 +214,12 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, from inheritance) (
 	reader := state{stored, registry, kinds.namespaces, hooks, authorizer, func() metav1.Time { return metav1.NewTime(o.Now()) }}
 
 	chain := newAdmissionChain(s, kinds.ordered, from.admission)
+	activity := write.NewActivity(s)
 	pipeline := &write.Pipeline{
 		Store: s, Memory: stored.memory, Now: reader.now, Random: from.random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Registry: registry.fresh, Chain: chain.Load, Cluster: reader, MayCreate: access.mayCreate,
+		Activity: activity,
 	}
 	flows := flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations"))
 	aggregate := aggregation.New(s, reader, serviceNetwork{services})
@@ -226,12 +228,12 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, from inheritance) (
 	})
 	trust := &trust{services: services, configured: o.AuthenticationInfo}
 	controllers := controller.New(&controller.Server{
-		Cluster: reader, Records: s, Memory: stored.memory, Registry: registry.fresh,
+		Cluster: reader, Records: s, Activity: activity, Memory: stored.memory, Registry: registry.fresh,
 		Report: func(name, key string, err error) {
 			messages.Each(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
 		AuthenticationInfo: trust.data, Initial: kinds.options, Quotas: quotas,
-		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.APIServicesOf, LivesInPods: aggregate.LivesInPods,
+		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.APIServicesOf, LivesInPods: aggregate.LivesInPods, InPods: aggregate.InPods,
 	}, kinds.acting)
 
 	trail := audittrail.New(o.AuditLevel, o.AuditLog, o.Now)
@@ -351,7 +353,7 @@ func (c *Cluster) control(revision int64) error {
 		return err
 	}
 	// The previous server may have stopped before its controllers had finished.
-	return c.controllers.Resume(context.Background(), c.own, c.Store.Revision())
+	return c.controllers.Resume(context.Background(), c.own, c.Store.Revision(), 0)
 }
 
 // continueFrom continues in a fork where its origin was when the store was forked.
@@ -371,7 +373,7 @@ func (c *Cluster) continueFrom(origin *Cluster) error {
 	}
 	c.trust.changed()
 	c.controllers.Inherit(origin.controllers, revision)
-	return c.controllers.Resume(context.Background(), c.own, revision)
+	return c.controllers.Resume(context.Background(), c.own, revision, origin.Writes.Activity.Complete(revision))
 }
 
 // Now returns the time of the cluster's clock.

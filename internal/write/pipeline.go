@@ -42,6 +42,8 @@ type Pipeline struct {
 	// MayCreate rejects an update or an apply that would create an object if the user may not create it; nil: all users
 	// may.
 	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
+	// Activity counts the writes of Run; nil: they are not counted.
+	Activity *Activity
 }
 
 // Server is what the pipeline calls around the commit of a write. It may write through the same pipeline: so it is an
@@ -75,6 +77,8 @@ type execution struct {
 // In the first two cases another write has succeeded. Run stops trying when the context ends, with its error, or after
 // maxAttempts. A request with a Revision is tried once: in the first two cases Run fails with ErrObsolete.
 func (p *Pipeline) Run(ctx context.Context, s Server, r *Request) (Result, error) {
+	p.Activity.Begin()
+	defer p.Activity.End()
 	return p.execute(ctx, &execution{request: r, server: s})
 }
 

@@ -28,6 +28,7 @@ const (
 	APIServiceAvailability Name = "apiservice-status-available-controller"
 	AuthenticationTrust    Name = "cluster-authentication-info-controller"
 	PriorityAndFairness    Name = "priority-and-fairness-config-consumer"
+	AddressRepair          Name = "ipallocator-repair-controller"
 	InitialObjects         Name = "kube-apiserver"
 )
 

@@ -25,5 +25,6 @@ var table = []row{
 	{RoleAggregation, false, aggregation},
 	{AuthenticationTrust, true, authenticationTrust},
 	{PriorityAndFairness, true, danglingSchemas},
+	{AddressRepair, true, addressRepair}, // before a Service is created again
 	{InitialObjects, true, initialObjects},
 }

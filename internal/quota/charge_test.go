@@ -222,15 +222,16 @@ func TestQuotasThatAreMeasuredLater(t *testing.T) {
 	}
 }
 
-// A measurement counts the stored objects, and forgets what the quota limits no longer.
+// A measurement counts the stored objects, and forgets what the quota limits no longer. Without a definition there are no
+// objects of its kind.
 func TestAMeasurement(t *testing.T) {
 	q := newQuotas(t)
 	for _, name := range []string{"x", "y"} {
 		create(t, q, "configmaps", name, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": name}})
 	}
-	rq := quotaOf("a", "configmaps=5", "configmaps=1 secrets=3")
+	rq := quotaOf("a", "configmaps=5 count/widgets.example.com=5", "configmaps=1 count/widgets.example.com=1 secrets=3")
 	changed, again, err := q.Measure(&rq)
-	if diff := cmp.Diff(map[string]string{"configmaps": "2"}, texts(rq.Status.Used)); diff != "" || !changed || !again.IsZero() || err != nil {
+	if diff := cmp.Diff(map[string]string{"configmaps": "2", "count/widgets.example.com": "0"}, texts(rq.Status.Used)); diff != "" || !changed || !again.IsZero() || err != nil {
 		t.Errorf("changed %t, again %v, %v; used (-want +got):\n%s", changed, again, err, diff)
 	}
 	if changed, _, err = q.Measure(&rq); changed || err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -193,6 +194,11 @@ func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) 
 	used := quota.Add(corev1.ResourceList{}, rq.Status.Used)
 	measured, err := quota.CalculateUsage(rq.Namespace, rq.Spec.Scopes, hard, q.registry(rq.Spec.Hard), rq.Spec.ScopeSelector)
 	maps.Copy(used, measured)
+	for name := range used {
+		if gr, ok := counted(name); ok && q.served(gr) == nil && q.cluster.Registry().Definition(gr.String()) == nil {
+			used[name] = *apiresource.NewQuantity(0, apiresource.DecimalSI) // its definition is gone, and so are its objects
+		}
+	}
 	used = quota.Mask(used, quota.ResourceNames(hard))
 	former := rq.Status
 	rq.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: used}
@@ -238,12 +244,7 @@ func (q evaluators) evaluator(resource schema.GroupResource) quota.Evaluator {
 func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
 	resources := slices.AppendSeq([]schema.GroupResource{pods, services, claims, resourceClaims}, maps.Keys(aliases))
 	for name := range hard {
-		counted, isCount := strings.CutPrefix(string(name), "count/")
-		if !isCount {
-			continue
-		}
-		plural, group, _ := strings.Cut(counted, ".")
-		if gr := (schema.GroupResource{Group: group, Resource: plural}); q.served(gr) != nil {
+		if gr, ok := counted(name); ok && q.served(gr) != nil {
 			resources = append(resources, gr)
 		}
 	}
@@ -254,6 +255,12 @@ func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
 		}
 	}
 	return generic.NewRegistry(found)
+}
+
+// counted returns the resource whose objects a name that begins with "count/" limits.
+func counted(name corev1.ResourceName) (schema.GroupResource, bool) {
+	text, ok := strings.CutPrefix(string(name), "count/")
+	return schema.ParseGroupResource(text), ok
 }
 
 // resourceClaimEvaluator returns the evaluator of ResourceClaims. Upstream feeds it by

@@ -128,6 +128,37 @@ func TestAForkGoesOnByItself(t *testing.T) {
 	}
 }
 
+// The history of a kind in a fork begins with its definition, even if the origin has meanwhile deleted the definition and
+// created it again.
+func TestForkKeepsTheHistoryOfAKindThatTheOriginDefinesAgain(t *testing.T) {
+	c := started(t, Options{})
+	create(t, c, definitions, "", crons)
+	revision := c.Store.Revision()
+	if _, err := c.own.Put(t.Context(), definitions, "", crons.Name, func(obj runtime.Object) (runtime.Object, error) {
+		obj.(metav1.Object).SetLabels(map[string]string{"a": "b"})
+		return obj, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	forkedStore, err := c.Store.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer forkedStore.Close()
+	if err := c.Kinds.Delete(definitions, "", crons.Name); err != nil {
+		t.Fatal(err)
+	}
+	create(t, c, definitions, "", crons.DeepCopy())
+	f, err := c.Fork(forkedStore, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Registry().Resource("example.com", "crons").Remembers(revision); err != nil {
+		t.Errorf("the fork has forgotten revision %d: %v", revision, err)
+	}
+}
+
 // Controllers act by their names: those of the options, and those that Act adds.
 func TestControllersAct(t *testing.T) {
 	c := started(t, Options{Controllers: []string{string(controller.Namespaces)}})

@@ -167,9 +167,11 @@ func (c *registry) definition(earlier *resource.Registry, record store.Record) (
 // definition. Later changes of the definition do not change it.
 func since(earlier *resource.Registry, d *resource.Definition, record store.Record) int64 {
 	former := earlier.Definition(d.Name)
+	if former != nil && former.Resource != nil && former.Resource.Since > record.Revision {
+		former = nil // the origin of a fork is ahead of it, and has created the definition again
+	}
 	switch {
-	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
-		former.Resource.Since <= record.Revision: // the origin of a fork may be ahead of it
+	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted:
 		return former.Resource.Since
 	case former == nil && earlier.Revision == 0:
 		return record.Created // the best guess for a store that had content

@@ -1,12 +1,22 @@
 package fakecluster
 
-import "time"
+import (
+	"time"
+
+	"github.com/fakecluster/fakecluster/store"
+)
 
 // ReservePort reserves a port, as the webhook server of a test has one.
 var ReservePort = reservePort
 
 // Work returns how many requests of a cluster in a bubble have shown that something goes on, and how many of them were writes.
 func Work(c *Cluster) (requests, writes int64) { return c.home.requests.Load(), c.home.writes.Load() }
+
+// Records returns the records of all objects of a cluster; none after its Close.
+func Records(c *Cluster) []store.Record {
+	list, _ := c.store.List("", store.ListOptions{})
+	return list.Records
+}
 
 // PassesWithoutEnd returns what a test waits for whose goroutine has a stack.
 func PassesWithoutEnd(c *Cluster, idle time.Duration, stack string) string {

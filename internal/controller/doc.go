@@ -51,6 +51,15 @@
 // does not depend on the order in which controllers handle the commits of concurrent writers. An object without owners
 // costs two searches through its bytes.
 //
+// # Forks and restarts
+//
+// A fork, a restored snapshot and a server over an existing data file may begin between a write and what follows from
+// it. A controller completes that in Resume: by what it always looks up (begins, resume), and by what it looks up only if
+// commits may not be handled (catchUp). For a fork of a cluster at rest the latter is skipped (write.Activity).
+//
+// A fork does not inherit what the memory of the origin has beside the store, except the graph: it sets its own alarms,
+// and measures all quotas.
+//
 // # Locks
 //
 // The graph has a mutex. While it is held, the graph reads the store, which takes the locks of the store; it does not

@@ -77,5 +77,5 @@
 // The pipeline does not hold a lock. Random, the memory and the store have one each. The store calls the
 // Make of a write while it is locked. Make puts the revision into the object, and reports it to the
 // history and the quotas, which hold their own locks for a few statements. Admission, conversion and Committed
-// run without a lock.
+// run without a lock. Activity has a mutex for a counter, and reads the revision of the store under it.
 package write

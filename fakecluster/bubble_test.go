@@ -428,6 +428,27 @@ func TestATestThatReadsWithoutEndFails(t *testing.T) {
 	}
 }
 
+// In a bubble that another process drives, a loop fails the test there, and ends that process instead of this one.
+func TestALoopInADrivenBubbleEndsTheProcessOfTheTest(t *testing.T) {
+	const want = "time in the synctest bubble stands still, because 99 reads came at the same moment and nothing was written, the last of them GET /api/v1/namespaces/default/configmaps/a98 from fakecluster.test. " +
+		"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"
+	synctest.Test(t, func(t *testing.T) {
+		var failed, ended []string
+		defer bubble.Drive(bubble.Driver{
+			Fail: func(mistake string) { failed = append(failed, mistake) },
+			End:  func(mistake string) { ended = append(ended, mistake) },
+		})()
+		c, err := fakecluster.New(fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(100, 100))
+		must(t, err)
+		for i := range 300 {
+			_, _ = mapsOf(c.RESTConfig()).Get(t.Context(), fmt.Sprint("a", i), metav1.GetOptions{})
+		}
+		equal(t, "mistakes", failed, []string{want})
+		equal(t, "ends", ended, []string{"fakecluster: " + want})
+		must(t, c.Close())
+	})
+}
+
 // runsWithoutPause is the name of a variable with the way in which a goroutine runs, in a process of its own.
 const runsWithoutPause = "FAKECLUSTER_TEST_RUNS_WITHOUT_PAUSE"
 

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
@@ -55,10 +56,8 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mistake != nil {
-		if s.later++; s.later > s.limits.later {
-			text := fmt.Sprintf("%s: %v", c.testName(), s.mistake)
-			go panic(text) // in a goroutine of its own, where nothing recovers it
-			select {}
+		if s.later++; s.later == s.limits.later+1 {
+			c.endTest(s.mistake)
 		}
 		return s.mistake, false
 	}
@@ -112,7 +111,7 @@ func (s *standstill) found() error {
 
 // endEndless returns a handler that ends endless requests in a bubble. It fails the test, rejects all later
 // writes, and lets a second pass in each later request, so that the test can end. If the test loops
-// nevertheless, it ends the process, because go test shows the log of a test only at its end.
+// nevertheless, it ends the process of the test, because go test shows the log of a test only at its end.
 func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	if !c.home.inBubble {
 		return next
@@ -147,13 +146,28 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	})
 }
 
-// fail fails the test of the cluster. Without a test, Close returns the error.
+// fail fails the test of the cluster, which may be in another process. Without a test, Close returns the error.
 func (c *Cluster) fail(err error) {
 	if c.test != nil {
 		c.TB(c.test).Errorf("fakecluster: %v", err)
 		return
 	}
+	if d, is := bubble.CurrentDriver(); is && d.Fail != nil {
+		d.Fail(err.Error())
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrong = append(c.wrong, err)
+}
+
+// endTest ends the process of the test, which failed before and goes on.
+func (c *Cluster) endTest(mistake error) {
+	text := fmt.Sprintf("%s: %v", c.testName(), mistake)
+	if d, is := bubble.CurrentDriver(); is {
+		d.End(text)
+		return
+	}
+	go panic(text) // in a goroutine of its own, where nothing recovers it
+	select {}
 }

@@ -450,7 +450,7 @@ func (b *bubble) pump() {
 }
 
 // report fails the trial, or the tests of the clusters, with a mistake. If a test does not end, the check of the bubble ends
-// the process.
+// the process. A cluster without a test returns the mistake from Close.
 func (b *bubble) report(mistake string) {
 	if b.trial != nil {
 		b.trial.fail(mistake)
@@ -462,7 +462,11 @@ func (b *bubble) report(mistake string) {
 	for _, c := range b.clusters {
 		if c.test != nil {
 			tests = append(tests, c.test)
+			continue
 		}
+		c.mu.Lock()
+		c.wrong = append(c.wrong, errors.New(mistake))
+		c.mu.Unlock()
 	}
 	b.mu.Unlock()
 	for _, t := range tests {

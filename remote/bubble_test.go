@@ -586,6 +586,10 @@ func TestMakeAMistake(t *testing.T) {
 			}
 			go l.Accept()
 			time.Sleep(time.Hour)
+		case "writes without end":
+			for {
+				_, _ = u.open("PUT", maps+"/a", `{"metadata": {"name": "a"}}`) // the controller ignores its errors
+			}
 		case "a wait without end":
 			for {
 				time.Sleep(time.Minute)
@@ -611,9 +615,11 @@ func TestMistakesEndATest(t *testing.T) {
 	for mistake, want := range map[string][]string{
 		"the host is killed":     {"fakecluster: the host of the cluster has ended, or does not answer: start the test again", "the watch has ended", "the request has failed"},
 		"a server in the bubble": {"panic: TestMakeAMistake: time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test"},
-		"a wait without end":     {"panic: TestMakeAMistake: time in the synctest bubble passes without end: ", "give the loop an end, or write c.WaitFor in its place"},
-		"the test outside":       {"fakecluster: t is the test outside of the synctest bubble: write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function"},
-		"a client of its own":    {"panic: TestMakeAMistake: the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster"},
+		"writes without end": {"fakecluster: time in the synctest bubble stands still, because of endless writes to PUT /api/v1/namespaces/default/configmaps/a from tester (2001 times). Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }",
+			"panic: TestMakeAMistake: time in the synctest bubble stands still, because of endless writes to PUT /api/v1/namespaces/default/configmaps/a from tester (2001 times)"},
+		"a wait without end":  {"panic: TestMakeAMistake: time in the synctest bubble passes without end: ", "give the loop an end, or write c.WaitFor in its place"},
+		"a client of its own": {"panic: TestMakeAMistake: the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster"},
+		"the test outside":    {"fakecluster: t is the test outside of the synctest bubble: write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function"},
 	} {
 		t.Run(mistake, func(t *testing.T) {
 			t.Parallel()

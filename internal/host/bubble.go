@@ -213,6 +213,7 @@ type driver struct {
 	due      []time.Time              // when something happens on time
 	idle     bool                     // nothing happens before
 	told     time.Time                // of due, to the client
+	mistaken bool                     // the test has failed for a mistake, and goes on
 }
 
 // driverKey is the key of a driver in the context of a request.
@@ -232,7 +233,7 @@ func (d *driver) stop() {
 
 // run serves frames in the bubble until the connection ends. Then it closes the clusters.
 func (d *driver) run() {
-	defer bubble.Drive()()
+	defer bubble.Drive(d.mistakes())()
 	d.host.mu.Lock()
 	d.number = bubble.Number()
 	d.host.mu.Unlock()
@@ -354,6 +355,9 @@ func (d *driver) expect(due time.Time, idle bool) {
 // tellDue tells the client the next time at which something happens, unless it knows that. The caller has the lock.
 func (d *driver) tellDue(now time.Time) {
 	d.due = slices.DeleteFunc(d.due, func(due time.Time) bool { return !due.After(now) })
+	if d.mistaken && len(d.due) == 0 {
+		d.due, d.idle = append(d.due, now.Add(mistakenStep)), true
+	}
 	if len(d.due) == 0 {
 		return
 	}
@@ -376,9 +380,23 @@ func (d *driver) endTrial() {
 	d.out = appendKind(d.out, trialEnded, 0)
 }
 
+// mistakenStep is how far the time of a bubble may advance at once after a mistake. The test has failed and waits for its
+// end, so a client may see events late.
+const mistakenStep = time.Second
+
+// mistakes returns what passes the mistakes of the test on to the process of the client. That process ends by itself if
+// its test goes on. In a trial, a mistake is for the exploration.
+func (d *driver) mistakes() bubble.Driver {
+	if d.trial != nil {
+		return bubble.Driver{End: func(text string) { d.trial.exploration.tell(ExplorationLine{Panic: text}) }}
+	}
+	return bubble.Driver{Fail: d.mistake, End: func(string) {}}
+}
+
 // mistake tells the client what is wrong.
 func (d *driver) mistake(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.mistaken = true
 	d.out = appendText(appendKind(d.out, mistakeFound, 0), text)
 }

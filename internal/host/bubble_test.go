@@ -223,6 +223,33 @@ func TestBubblesEndWithTheirConnection(t *testing.T) {
 	}
 }
 
+// A loop without a pause fails the test in the process of the client. The host serves the bubble on, in large steps of time.
+func TestALoopInABubbleIsToldToItsClient(t *testing.T) {
+	b := openBubble(t, newClient(t), `{"session": "SESSION"}`)
+	made := b.start("")
+	b.pass(time.Second)
+	for range 2_001 {
+		b.begin(made.Cluster, "DELETE", mapsPath+"/a", made.Token, "")
+	}
+	const want = "time in the synctest bubble stands still, because of endless writes to DELETE /api/v1/namespaces/default/configmaps/a from Go-http-client (2001 times). " +
+		"Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }"
+	if a := b.answers[0]; a.Err != want {
+		t.Errorf("the client is told %+v", a)
+	}
+	if a := b.answers[b.begun]; a.Ended {
+		t.Errorf("the last request is answered at once: %+v", a)
+	}
+	b.pass(time.Second)
+	if a := b.answers[b.begun]; a.Status != http.StatusInternalServerError || !strings.Contains(a.Body, want) {
+		t.Errorf("the last request: %+v", a)
+	}
+	var ended host.Ended
+	b.must(&ended, "", "DELETE", "/v1/clusters/"+made.Cluster, "", "")
+	if len(ended.Errors) != 0 {
+		t.Errorf("the end of the cluster repeats %q", ended.Errors)
+	}
+}
+
 // Why a bubble has ended by itself, such as a deadlock, is told to its client in a last frame.
 func TestABubbleThatEndsByItself(t *testing.T) {
 	inBubble := bubbles(t)

@@ -142,8 +142,7 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 	if dial := s.network.Load(); dial != nil && inCluster(address) {
 		return (*dial)(ctx, network, address)
 	}
-	var d net.Dialer
-	return d.DialContext(ctx, network, address)
+	return bubble.DialContext(ctx, network, address)
 }
 
 // inCluster reports whether an address is in the network of the pods: any IP except loopback, and names of

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"testing/synctest"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // testing/synctest makes bubbles, in which time is virtual, only in a test. So the processes of "fakecluster
@@ -14,6 +16,7 @@ import (
 
 // inTest calls f in a test, with a context for bubbles, and ends the process with the status that f returns.
 func inTest(ctx context.Context, f func(context.Context) int) {
+	bubble.PrepareLookups()
 	testing.Init()
 	if err := flag.CommandLine.Parse(nil); err != nil { // the arguments of the process are not for package testing
 		panic(err) // cannot happen without arguments

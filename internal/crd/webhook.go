@@ -120,6 +120,7 @@ func (c caller) reach(config *rest.Config) *rest.Config {
 		}
 		return calls{to, c.outside.Closing}
 	})
+	config.Dial = bubble.DialContext
 	if c.outside.Services != nil {
 		config.Dial = c.outside.Services.DialContext
 	}

@@ -12,6 +12,7 @@ import (
 	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -98,6 +99,5 @@ func (n serviceNetwork) Dial(ctx context.Context, kind, address string) (net.Con
 	if n.services != nil {
 		return n.services.DialContext(ctx, kind, address)
 	}
-	var d net.Dialer
-	return d.DialContext(ctx, kind, address)
+	return bubble.DialContext(ctx, kind, address)
 }

@@ -23,6 +23,7 @@ import (
 	upstream "k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 	certutil "k8s.io/client-go/util/cert"
 
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
@@ -170,7 +171,7 @@ func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
 
 // clientOf returns a client for requests to an issuer. It does not keep connections, which would outlive the cluster.
 func clientOf(issuer apiserver.Issuer) (*http.Client, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: bubble.DialContext, ForceAttemptHTTP2: true, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
 	if issuer.CertificateAuthority != "" {
 		roots, err := certutil.NewPoolFromBytes([]byte(issuer.CertificateAuthority))
 		if err != nil {

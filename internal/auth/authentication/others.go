@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"crypto/x509"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -10,6 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/token/cache"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // FrontProxy configures the proxies that may set the user of a request in headers.
@@ -32,10 +36,20 @@ func (p FrontProxy) Authenticator() authenticator.Request {
 // WebhookBackoff is the backoff of calls of a webhook that cannot be reached, as on a real server.
 var WebhookBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
+// WebhookConfig returns the configuration of the client of a webhook, from a kubeconfig. It sets Proxy to keep the transport
+// out of client-go's cache, which belongs to the process: clusters in several bubbles cannot share connections.
+func WebhookConfig(file string) (*rest.Config, error) {
+	config, err := webhookutil.LoadKubeconfig(file, bubble.DialContext)
+	if err == nil && config.Proxy == nil {
+		config.Proxy = http.ProxyFromEnvironment
+	}
+	return config, err
+}
+
 // NewTokenWebhook returns an authenticator that gets the users of tokens from a webhook. file is a kubeconfig for the
 // webhook. Its answers are cached for the ttl. Tokens without audiences are for the audiences of the issuer.
 func NewTokenWebhook(file, version string, ttl time.Duration, issuer Accounts) (authenticator.Token, error) {
-	client, err := webhookutil.LoadKubeconfig(file, nil)
+	client, err := WebhookConfig(file)
 	if err != nil {
 		return nil, err
 	}

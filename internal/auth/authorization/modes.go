@@ -16,7 +16,6 @@ import (
 	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
 	authorizationmetrics "k8s.io/apiserver/pkg/authorization/metrics"
 	"k8s.io/apiserver/pkg/authorization/union"
-	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
 	"k8s.io/kubernetes/pkg/auth/authorizer/abac"
@@ -197,7 +196,7 @@ func notFromTheStart(mode string) error {
 
 // newWebhook returns an authorizer that calls a webhook.
 func newWebhook(config apiserver.AuthorizerConfiguration) (Authorizer, error) {
-	client, err := webhookutil.LoadKubeconfig(*config.Webhook.ConnectionInfo.KubeConfigFile, nil)
+	client, err := authentication.WebhookConfig(*config.Webhook.ConnectionInfo.KubeConfigFile)
 	if err != nil {
 		return nil, err
 	}

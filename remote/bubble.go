@@ -26,6 +26,7 @@ import (
 // answer to the next frame: that of a request, or one of the pump, which sends a frame whenever some time has
 // passed.
 type bubble struct {
+	host    *connection
 	session string // the session of its clusters
 	cluster string // the name of the cluster outside of bubbles that is forked, in the host of its version
 	watched *watchedBubble
@@ -93,9 +94,9 @@ func openBubble(h *connection, fields map[string]any, trial *playedTrial) (*bubb
 	}
 	conn, err := net.Dial(h.network, h.address)
 	if err != nil {
-		return nil, fmt.Errorf("the host does not answer: %w", err)
+		return nil, h.gone("the host", err)
 	}
-	b := &bubble{trial: trial, conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]*runningCall{}, index: newClusterIndex(),
+	b := &bubble{host: h, trial: trial, conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]*runningCall{}, index: newClusterIndex(),
 		busy: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{})}
 	fields["session"] = h.session
 	text, err := json.Marshal(fields)
@@ -258,7 +259,7 @@ func (b *bubble) exchange(frame []byte, own *exchange) error {
 	}
 	if err != nil {
 		if b.err = err; !errors.As(err, new(endedError)) {
-			b.err = fmt.Errorf("the host of the cluster has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+			b.err = b.host.gone("the host of the cluster", err)
 		}
 		b.fail()
 		return b.err
@@ -295,7 +296,7 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 	case bubbleEnded:
 		text, err := messages.text()
 		if err == nil {
-			err = endedError(text)
+			err = endedError(string(text) + "; the log is " + b.host.log())
 		}
 		return err
 	}

@@ -85,7 +85,7 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 	}
 	conn, err := net.Dial(h.network, h.address)
 	if err != nil {
-		return fmt.Errorf("the host does not answer: %w", err)
+		return h.gone("the host", err)
 	}
 	defer conn.Close()
 	e.conn = conn
@@ -98,7 +98,7 @@ func Explore(t *testing.T, x exploration.Exploration[Option, *Cluster]) error {
 		answer, err = http.ReadResponse(bufio.NewReader(conn), req)
 	}
 	if err != nil {
-		return fmt.Errorf("the host does not answer: %w", err)
+		return h.gone("the host", err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(answer.Body)
@@ -164,7 +164,7 @@ func (e *explorer) follow(lines *json.Decoder, x exploration.Exploration[Option,
 			if e.err != nil {
 				return e.err
 			}
-			return fmt.Errorf("the host of the exploration has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+			return e.host.gone("the host of the exploration", err)
 		}
 		switch {
 		case line.Exploration != "":

@@ -24,6 +24,7 @@ type connection struct {
 	address string
 	token   string
 	session string
+	pid     int      // the process of the host
 	open    net.Conn // the session lives as long as it is open
 	found   string   // a description of the host and the program, for the log
 }
@@ -42,12 +43,14 @@ var ours struct {
 	*connection
 }
 
-// connect returns the connection of this process. After an error, the next call tries again.
+// connect returns the connection of this process. After an error, and when the host has ended, the next call tries again.
 func connect() (c *connection, isNew bool, err error) {
 	ours.Lock()
 	defer ours.Unlock()
 	if ours.connection != nil {
-		return ours.connection, false, nil
+		if pid, err := ours.process(); err == nil && pid == ours.pid {
+			return ours.connection, false, nil
+		}
 	}
 	ours.connection, err = openHost()
 	return ours.connection, true, err
@@ -155,7 +158,28 @@ func (c *connection) openSession() error {
 		return err
 	}
 	c.open, c.session = conn, line.Session
-	return nil
+	c.pid, err = c.process()
+	return err
+}
+
+// process returns the number of the process of the host.
+func (c *connection) process() (pid int, err error) {
+	var info struct{ PID int }
+	err = c.do(context.Background(), "GET", "/v1/info", nil, &info)
+	return info.PID, err
+}
+
+// log returns where the log of a host in the background is.
+func (c *connection) log() string {
+	if c.network != "unix" {
+		return "host.log in the folder of the host"
+	}
+	return filepath.Join(filepath.Dir(c.address), "host.log")
+}
+
+// gone returns the error of a host that has ended, or does not answer.
+func (c *connection) gone(which string, err error) error {
+	return fmt.Errorf("%s has ended, or does not answer: start the test again, and look at its log if that happens again, %s, which the next host keeps as host.former.log: %w", which, c.log(), err)
 }
 
 func (c *connection) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
@@ -182,7 +206,7 @@ func (c *connection) do(ctx context.Context, method, path string, body, into any
 	}
 	status, text, err := c.send(req)
 	if err != nil {
-		return fmt.Errorf("the host does not answer: %w", err)
+		return c.gone("the host", err)
 	}
 	return readAnswer(status, text, into)
 }

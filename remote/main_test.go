@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,18 +56,11 @@ func endHost() {
 	if ours.connection == nil {
 		return
 	}
-	if pid, err := ours.pid(); err == nil {
+	if pid, err := ours.process(); err == nil {
 		if process, err := os.FindProcess(pid); err == nil {
 			_ = process.Kill()
 		}
 	}
-}
-
-// pid returns the number of the process of the host.
-func (c *connection) pid() (int, error) {
-	var info struct{ PID int }
-	err := c.do(context.Background(), "GET", "/v1/info", nil, &info)
-	return info.PID, err
 }
 
 // child starts a cluster, prints the process of its host, its name and how to reach it, and waits to be killed or for the end of its stdin.
@@ -78,7 +70,7 @@ func child() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	pid, err := c.host.pid()
+	pid, err := c.host.process()
 	fmt.Println("started", pid, c.description.Cluster, c.URL(), c.Token(), err)
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	os.Exit(0)

@@ -48,7 +48,7 @@ func startChild(t *testing.T, env ...string) (child *exec.Cmd, words []string) {
 // behaves so.
 func TestClustersHaveTheVersionOfTheEnvironment(t *testing.T) {
 	c := Start(t)
-	ourHost, err := c.host.pid()
+	ourHost, err := c.host.process()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func killHostOf(t *testing.T, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := other.pid()
+	pid, err := other.process()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestAHostOnAPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if pid, err := c.pid(); err == nil {
+		if pid, err := c.process(); err == nil {
 			if process, err := os.FindProcess(pid); err == nil {
 				_ = process.Kill()
 			}
@@ -389,7 +389,7 @@ func TestAHostOnAPort(t *testing.T) {
 		t.Error(err)
 	}
 	c.token = "x"
-	if _, err := c.pid(); err == nil || !strings.HasPrefix(err.Error(), "the header Authorization must be") {
+	if _, err := c.process(); err == nil || !strings.HasPrefix(err.Error(), "the header Authorization must be") {
 		t.Error(err)
 	}
 }

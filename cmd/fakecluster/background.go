@@ -15,7 +15,7 @@ import (
 )
 
 // startInBackground starts the host as a process that outlives this one, and prints its first line. The
-// stderr of the host goes to the file host.log in its folder. If the context ends before that line, the host
+// stderr of the host goes to the file host.log in its folder, and that of the former one to host.former.log. If the context ends before that line, the host
 // is killed.
 func (f *hostFlags) startInBackground(ctx context.Context, stdout io.Writer) error {
 	folder, err := hostFolder()
@@ -56,7 +56,11 @@ func (f *hostFlags) startInBackground(ctx context.Context, stdout io.Writer) err
 		return fmt.Errorf("interrupted before the host in the background was ready: %w", ctx.Err())
 	}
 	if err == nil {
-		_ = os.Rename(log.Name(), filepath.Join(folder, "host.log")) // an error does not matter: the log is for people
+		if f.listen >= 0 || isHost(folder, cmd.Process.Pid) {
+			keepLog(folder, log.Name())
+		} else { // the child has found a host that runs
+			_ = os.Remove(log.Name())
+		}
 		_, err = io.WriteString(stdout, line)
 		return err
 	}
@@ -64,6 +68,22 @@ func (f *hostFlags) startInBackground(ctx context.Context, stdout io.Writer) err
 	defer os.Remove(log.Name())
 	said, _ := os.ReadFile(log.Name())
 	return fmt.Errorf("in the background: %s", strings.TrimPrefix(strings.TrimSpace(string(said)), "fakecluster: host: "))
+}
+
+// isHost reports whether a process is the host of the socket in a folder.
+func isHost(folder string, pid int) bool {
+	process, err := os.ReadFile(filepath.Join(folder, "running.lock"))
+	return err == nil && string(process) == strconv.Itoa(pid)
+}
+
+// keepLog gives the log of a new host its name. If the log of the former host says something, such as why that host
+// died, it stays as host.former.log. An error does not matter: the logs are for people.
+func keepLog(folder, log string) {
+	path := filepath.Join(folder, "host.log")
+	if former, err := os.Stat(path); err == nil && former.Size() > 0 {
+		_ = os.Rename(path, filepath.Join(folder, "host.former.log"))
+	}
+	_ = os.Rename(log, path)
 }
 
 // otherHost starts the host of another version of Kubernetes in the background, if it does not run, and

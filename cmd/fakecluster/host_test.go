@@ -341,6 +341,61 @@ func TestAHostInTheBackground(t *testing.T) {
 	answer.Body.Close()
 }
 
+// The log of a host that has died outlives the next hosts, until one of them has a log, too.
+func TestTheLogOfADeadHostIsKept(t *testing.T) {
+	folder := t.TempDir()
+	for i, step := range []struct{ log, current, former string }{
+		{"panic 1", "panic 1", ""},
+		{"", "", "panic 1"},
+		{"panic 2", "panic 2", "panic 1"},
+		{"", "", "panic 2"},
+	} {
+		log := filepath.Join(folder, "starting.log")
+		if err := os.WriteFile(log, []byte(step.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		keepLog(folder, log)
+		current, _ := os.ReadFile(filepath.Join(folder, "host.log"))
+		former, _ := os.ReadFile(filepath.Join(folder, "host.former.log"))
+		if string(current) != step.current || string(former) != step.former {
+			t.Errorf("after host %d: host.log %q, host.former.log %q", i+1, current, former)
+		}
+	}
+}
+
+// A command that finds a running host leaves the log of that host alone.
+func TestTheLogOfARunningHostIsNotReplaced(t *testing.T) {
+	folder := hostCache(t)
+	t.Setenv(asMain, "1")
+	var first os.FileInfo
+	for range 2 {
+		var stdout, stderr strings.Builder
+		if status := execute(t.Context(), []string{"host", "--background"}, &stdout, &stderr); status != 0 {
+			t.Fatalf("status %d, stderr %q", status, &stderr)
+		}
+		info, err := os.Stat(filepath.Join(folder, "host.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = info
+		}
+		if !os.SameFile(first, info) {
+			t.Error("host.log is another file")
+		}
+	}
+	client := unixClient(socketIn(folder))
+	defer client.CloseIdleConnections()
+	if answer, err := client.Post("http://fakecluster/v1/end", "application/json", nil); err != nil {
+		t.Error(err)
+	} else {
+		answer.Body.Close()
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "starting-*.log")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // What a host in the background prints when it cannot start is the error of the command.
 func TestAHostInTheBackgroundThatCannotStart(t *testing.T) {
 	folder := hostCache(t)

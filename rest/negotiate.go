@@ -21,7 +21,7 @@ func (r *request) negotiate() (view.Form, error) {
 	}
 	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.restrictions())
 	if err != nil {
-		return view.Form{}, r.router().unknownMediaType(r, err)
+		return view.Form{}, err
 	}
 	f := view.Form{Accepted: media.Accepted, Convert: media.Convert}
 	f.Pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
@@ -31,7 +31,7 @@ func (r *request) negotiate() (view.Form, error) {
 
 // restrictions returns in which forms the answer can be sent.
 func (r *request) restrictions() negotiation.EndpointRestrictions {
-	if s := r.version.Subresource[r.info.Subresource]; s != nil && s.NoTable {
+	if s := r.version.Subresource[r.info.Subresource]; s != nil && (s.NoTable || s.Connection != nil) {
 		return withoutTable{r.viewed()}
 	}
 	return r.viewed()
@@ -43,6 +43,20 @@ type withoutTable struct{ *resource.Version }
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.
 func (w withoutTable) AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool {
 	return (target == nil || target.Kind != "Table") && w.Version.AllowsMediaTypeTransform(mimeType, mimeSubType, target)
+}
+
+// objectTypes are the media types of built-in kinds and their discovery documents.
+var objectTypes = []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
+
+// checkRoute rejects a request for a document whose Content-Type or Accept is none of the given media types.
+func checkRoute(req *http.Request, types []string) error {
+	if contentType := req.Header.Get("Content-Type"); contentType != "" && !matches(contentType, types) {
+		return errUnsupportedMediaType
+	}
+	if !accepts(req, types...) {
+		return notAvailable(types...)
+	}
+	return nil
 }
 
 // asksForPretty reports whether the answer may have to be indented: because of the query, or because the

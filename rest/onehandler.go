@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,15 +40,26 @@ func (oneHandler) find(s resources, r *request) (verb, error) {
 	if serve == nil {
 		return nil, apierrors.NewMethodNotSupported(r.version.Resource.GroupResource(), name)
 	}
-	if r.info.Name == "" && (name == "update" || name == "patch") {
-		return nil, apierrors.NewBadRequest("name must be provided")
-	}
 	return serve, nil
 }
 
-// The one handler rejects what it does not take.
-func (oneHandler) checkPatch(*request) error                    { return nil }
-func (oneHandler) found(*request)                               {}
-func (oneHandler) unknownPath() error                           { return errUnknownPath }
-func (oneHandler) unknownMediaType(_ *request, err error) error { return err }
-func (oneHandler) takesMethod(string) bool                      { return true }
+// checkMediaTypes implements router. The handler of a patch looks at the media type first.
+func (oneHandler) checkMediaTypes(r *request) error {
+	if r.info.Verb != "patch" {
+		return nil
+	}
+	_, err := r.patchType()
+	return err
+}
+
+// checkPlace implements router.
+func (oneHandler) checkPlace(r *request) error {
+	if r.info.Name == "" && (r.info.Verb == "update" || r.info.Verb == "patch") {
+		return apierrors.NewBadRequest("name must be provided")
+	}
+	return nil
+}
+
+func (oneHandler) found(*request)                    {}
+func (oneHandler) unknownPath() error                { return errUnknownPath }
+func (oneHandler) checkDocument(*http.Request) error { return nil }

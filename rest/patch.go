@@ -50,18 +50,21 @@ func patch(r *request) error {
 
 // patchType returns the type of the patch, as its media type says, if the resource accepts it.
 func (r *request) patchType() (types.PatchType, error) {
-	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
-	if r.version.Patches.StrategicMerge != nil {
-		accepted = append(accepted, string(types.StrategicMergePatchType))
-	}
-	accepted = append(accepted, string(types.ApplyYAMLPatchType))
 	mediaType, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
-	for _, a := range accepted {
-		if a == mediaType {
-			return types.PatchType(a), nil
+	strategic := r.version.Patches.StrategicMerge != nil
+	switch patchType := types.PatchType(mediaType); patchType {
+	case types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType:
+		return patchType, nil
+	case types.StrategicMergePatchType:
+		if strategic {
+			return patchType, nil
 		}
 	}
-	return "", negotiation.NewUnsupportedMediaTypeError(accepted)
+	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if strategic {
+		accepted = append(accepted, string(types.StrategicMergePatchType))
+	}
+	return "", negotiation.NewUnsupportedMediaTypeError(append(accepted, string(types.ApplyYAMLPatchType)))
 }
 
 // checkPatch refuses a body that is not JSON. For an apply it accepts YAML as well.

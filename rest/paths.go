@@ -44,12 +44,11 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	document := strings.TrimRight(req.URL.Path, "/") // of those that a real server routes as it does resources
 	switch {
 	case document == "/version":
-		switch {
-		case req.Method != http.MethodGet:
+		if req.Method != http.MethodGet {
 			writeError(w, req, unknownMethod())
-		case !accepts(req, runtime.ContentTypeJSON):
-			writeError(w, req, notAvailable(runtime.ContentTypeJSON))
-		default:
+		} else if err := checkRoute(req, []string{runtime.ContentTypeJSON}); err != nil {
+			writeError(w, req, err)
+		} else {
 			discovery.ServeVersion(w, req)
 		}
 	case req.URL.Path == "/" || req.URL.Path == "/index.html" || req.URL.Path == "/statusz" && slices.Contains(zpages(), "/statusz"):
@@ -109,6 +108,12 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	if group := c.Group(name); group != nil && (name != "" || parts[0] == "api") {
 		router = routerOf(group.Routing) // the list of all groups does not look at the method either
 	}
+	if parts[0] == "api" && (len(parts) == 1 || len(parts) == 2 && c.Group("").Serves(parts[1])) {
+		if err := router.checkDocument(req); err != nil {
+			writeError(w, req, err)
+			return
+		}
+	}
 	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.cluster.Aggregate.Discover(req.Context()) }) {
 		return
 	}
@@ -123,15 +128,18 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 			return
 		}
 	}
-	// The aggregator answers requests for a group with APIServices, and does not look at the method.
+	// The aggregator answers requests for a group with APIServices, and looks neither at the method nor at routes.
 	aggregated := name != "" && slices.ContainsFunc(registered, func(a *apiregistrationv1.APIService) bool { return a.Spec.Group == name })
 	obj := discovery.Document(c, registered, parts)
-	switch {
-	case obj == nil:
+	if obj == nil {
 		writeError(w, req, router.unknownPath())
-	case !router.takesMethod(req.Method) && !aggregated:
-		writeError(w, req, unknownMethod())
-	default:
-		writeObject(w, req, http.StatusOK, obj)
+		return
 	}
+	if !aggregated {
+		if err := router.checkDocument(req); err != nil {
+			writeError(w, req, err)
+			return
+		}
+	}
+	writeObject(w, req, http.StatusOK, obj)
 }

@@ -75,18 +75,21 @@ func (s resources) serve(r *request) error {
 	if err != nil {
 		return err
 	}
-	if invalid := content.IsPathSegmentName(r.info.Name); len(invalid) > 0 {
-		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
+	if err := r.router().checkMediaTypes(r); err != nil {
+		return err
 	}
-	if r.connection() == nil {
-		if err := r.router().checkPatch(r); err != nil {
-			return err
-		}
+	r.router().found(r)
+	if err := r.router().checkPlace(r); err != nil {
+		return err
+	}
+	if connection := r.connection(); connection == nil || connection.View == nil {
 		if r.form, err = r.negotiate(); err != nil {
 			return err
 		}
 	}
-	r.router().found(r)
+	if invalid := content.IsPathSegmentName(r.info.Name); len(invalid) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
+	}
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}

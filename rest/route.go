@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -63,7 +62,7 @@ func (w routePerVerb) find(s resources, r *request) (verb, error) {
 	if r.version.Unstored.Computed != nil {
 		return computedVerbs[name], nil
 	}
-	return s.verbs[name], r.checkPlace(name)
+	return s.verbs[name], nil
 }
 
 // below returns the handler of a request for a subresource.
@@ -77,13 +76,13 @@ func (w routePerVerb) below(s resources, r *request) (verb, error) {
 		if !slices.Contains(subresource.Connection.Methods(), r.http.Method) {
 			return nil, unknownMethod()
 		}
-		return connect, r.checkPlace("connect")
+		return connect, nil
 	}
 	name, err := below.verbOf(r, subresource.Verbs)
 	if err != nil {
 		return nil, err
 	}
-	return s.subresources[name], r.checkPlace(name)
+	return s.subresources[name], nil
 }
 
 // verbOf returns the verb of the request's method, if it is one of those that are served.
@@ -112,29 +111,42 @@ func (r *request) beforeResource() (special, inNamespace bool) {
 	return between%2 == 1, between >= 2
 }
 
-// checkPlace rejects an empty name or namespace in a path that has a place for it, such as /api/v1/nodes//status.
-// A list or watch without a namespace is of all namespaces, and a create fails validation.
-func (r *request) checkPlace(verb string) error {
+// checkPlace implements router. An example is /api/v1/nodes//status. A list or watch without a namespace is of all
+// namespaces, and a create fails validation.
+func (routePerVerb) checkPlace(r *request) error {
+	named := len(r.info.Parts) > 1
 	switch {
-	case verb == "list" || verb == "watch":
-		return nil
-	case len(r.info.Parts) > 1 && r.info.Name == "":
+	case named && r.info.Name == "":
 		return apierrors.NewBadRequest("name must be provided")
-	case r.version.Resource.Namespaced && r.info.Namespace == "" && (verb != "create" || len(r.info.Parts) > 1):
+	case r.version.Resource.Namespaced && r.info.Namespace == "" && r.info.Verb != "watch" && (named || r.http.Method == http.MethodDelete):
 		return apierrors.NewBadRequest("Namespace parameter required.")
 	}
 	return nil
 }
 
-// checkPatch implements router: the kind has a route for each media type of a patch that it takes.
-func (routePerVerb) checkPatch(r *request) error {
-	if r.info.Verb != "patch" {
+// checkMediaTypes implements router. The kind has a route for each media type that it answers with, and for each that a patch
+// may have. A connection takes any. Routes are compared without parameters, so a Table in protobuf has one, and the handler
+// rejects it. And application/* has none, although the handler would accept it.
+func (routePerVerb) checkMediaTypes(r *request) error {
+	connection := r.connection()
+	if connection != nil && connection.View != nil {
 		return nil
 	}
-	if _, err := r.patchType(); err != nil {
-		return refusal(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
+	if r.info.Verb == "patch" {
+		if _, err := r.patchType(); err != nil {
+			return errUnsupportedMediaType
+		}
 	}
-	return nil
+	isLog := connection != nil
+	switch {
+	case accepts(r.http, objectTypes...), isLog && accepts(r.http, "text/plain"):
+		return nil
+	case isLog:
+		return notAvailable(slices.Concat([]string{"text/plain"}, objectTypes)...)
+	case len(r.info.Parts) == 1 && r.http.Method == http.MethodGet, r.info.Verb == "watch":
+		return notAvailable(slices.Concat(objectTypes, []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"})...)
+	}
+	return notAvailable(objectTypes...)
 }
 
 // found implements router. Here the client is warned of a deprecated version: without a route, no handler of
@@ -144,22 +156,10 @@ func (routePerVerb) found(r *request) { r.deprecated() }
 // unknownPath implements router.
 func (routePerVerb) unknownPath() error { return refusal(http.StatusNotFound, "404: Page Not Found") }
 
-// unknownMediaType implements router. A real server routes requests by their media
-// types without parameters. If no route matches, no handler is called. A Table in protobuf,
-// for example, has a route, and the handler refuses it.
-func (routePerVerb) unknownMediaType(r *request, err error) error {
-	if r.projection() != nil {
-		return err
+// checkDocument implements router.
+func (routePerVerb) checkDocument(req *http.Request) error {
+	if req.Method != http.MethodGet {
+		return unknownMethod()
 	}
-	types := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
-	if accepts(r.http, types...) {
-		return err
-	}
-	if r.info.Verb == "list" || r.info.Verb == "watch" {
-		types = append(types, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
-	}
-	return notAvailable(types...)
+	return checkRoute(req, objectTypes)
 }
-
-// takesMethod implements router.
-func (routePerVerb) takesMethod(method string) bool { return method == http.MethodGet }

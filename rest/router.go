@@ -1,6 +1,10 @@
 package rest
 
-import "github.com/fakecluster/fakecluster/internal/resource"
+import (
+	"net/http"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
 
 // router finds the verb of a request, and makes the error if there is none. There is one for each
 // resource.Routing.
@@ -9,16 +13,16 @@ type router interface {
 	inScope(r *request, res *resource.Resource) bool
 	// find returns the handler of the verb, for the resource or subresource.
 	find(s resources, r *request) (verb, error)
-	// checkPatch rejects a patch of a media type that the resource does not take, unless the handler of the verb rejects it.
-	checkPatch(r *request) error
-	// found is called when the request has a handler and a media type.
+	// checkMediaTypes rejects the media types of a request that a real server rejects before it negotiates.
+	checkMediaTypes(r *request) error
+	// found is called when the request has a handler that takes its media types.
 	found(r *request)
-	// unknownPath is the answer to a path that names nothing, and unknownMediaType that to a client that accepts no media type of
-	// the resource. err is the answer of a handler.
+	// checkPlace rejects an empty name or namespace in a path that has a place for it.
+	checkPlace(r *request) error
+	// unknownPath is the answer to a path that names nothing.
 	unknownPath() error
-	unknownMediaType(r *request, err error) error
-	// takesMethod reports whether the discovery documents of a group are served for an HTTP method.
-	takesMethod(method string) bool
+	// checkDocument rejects a request for a discovery document of a group by its method and media types.
+	checkDocument(req *http.Request) error
 }
 
 // routerOf returns the router of a resource or of a group.

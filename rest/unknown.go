@@ -21,14 +21,22 @@ func unknownMethod() error { return refusal(http.StatusMethodNotAllowed, "405: M
 // accepts all.
 func accepts(req *http.Request, types ...string) bool {
 	accept := req.Header.Get("Accept")
-	for accepted := range strings.SplitSeq(accept, ",") {
-		mediaType, _, _ := strings.Cut(accepted, ";")
-		if mediaType = strings.TrimSpace(mediaType); mediaType == "*/*" || slices.Contains(types, mediaType) {
+	return accept == "" || matches(accept, types) || matches(accept, []string{"*/*"})
+}
+
+// matches reports whether a header lists one of the media types.
+func matches(header string, types []string) bool {
+	for listed := range strings.SplitSeq(header, ",") {
+		mediaType, _, _ := strings.Cut(listed, ";")
+		if slices.Contains(types, strings.TrimSpace(mediaType)) {
 			return true
 		}
 	}
-	return accept == ""
+	return false
 }
+
+// errUnsupportedMediaType is the answer to a Content-Type for which there is no route.
+var errUnsupportedMediaType = refusal(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
 
 // notAvailable is the answer to a client that accepts none of the media types of a route.
 func notAvailable(types ...string) error {

@@ -53,7 +53,7 @@ func (d deletes) deleteOne(r *request) error {
 	}
 	// The client requests a form of the object, such as a Table. The Status comes as it
 	// is, in that media type.
-	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
+	encodeObject(r.w, r.http, http.StatusOK, status, r.form)
 	return nil
 }
 

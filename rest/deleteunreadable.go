@@ -43,7 +43,7 @@ func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) err
 		Status: metav1.StatusSuccess, Code: http.StatusOK,
 		Details: &metav1.StatusDetails{Name: r.info.Name, Kind: r.version.Resource.Names.Kind},
 	}
-	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
+	encodeObject(r.w, r.http, http.StatusOK, status, r.form)
 	return nil
 }
 

@@ -71,15 +71,15 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 	encode(w, code, obj, info)
 }
 
-// encodeObject is writeObject in a media type that has been negotiated already.
-func encodeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object, mediaType string) {
-	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+// encodeObject is writeObject in a form that has been negotiated already.
+func encodeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object, form view.Form) {
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), form.Accepted.MediaType)
 	if !ok {
 		writeObject(w, req, code, obj)
 		return
 	}
 	setAuditObject(req.Context(), obj)
-	if mediaType == runtime.ContentTypeJSON && asksForPretty(req) {
+	if form.Pretty {
 		info.Serializer = info.PrettySerializer
 	}
 	encode(w, code, obj, info)

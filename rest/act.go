@@ -12,11 +12,7 @@ import (
 
 // act carries out an action, such as an eviction, with the object in the body.
 func act(r *request) error {
-	options, err := r.createOptions()
-	if err != nil {
-		return err
-	}
-	sent, err := r.receive(options.FieldValidation)
+	sent, options, err := r.receiveNew()
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,7 @@ func create(r *request) error {
 	if r.version.Unstored.Action != nil {
 		return act(r)
 	}
-	options, err := r.createOptions()
-	if err != nil {
-		return err
-	}
-	sent, err := r.receive(options.FieldValidation)
+	sent, options, err := r.receiveNew()
 	if err != nil {
 		return err
 	}
@@ -28,6 +24,21 @@ func create(r *request) error {
 	return r.carryOut(r.write(write.Create{Object: sent}, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
+}
+
+// receiveNew returns the object in the body of a create and the options. As on a real server, errors in the options come
+// after those in the media type and in reading the body; for an update it is the other way round.
+func (r *request) receiveNew() (*write.Sent, *metav1.CreateOptions, error) {
+	sent, err := r.receive("")
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err := r.createOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	sent.Validation = options.FieldValidation
+	return sent, options, nil
 }
 
 // review answers the review in the body, such as a SubjectAccessReview.

@@ -252,7 +252,8 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})
 	})}
-	v.Tables = resource.Tables{Convertor: k.table, NullRows: k.table != nil}
+	_, nullRows := k.table.(plainTable)
+	v.Tables = resource.Tables{Convertor: k.table, NullRows: nullRows}
 	if k.strategy != nil {
 		v.Patches = codec.Patches()
 		if k.table == nil {

@@ -51,7 +51,11 @@ func printedLists(scheme *runtime.Scheme, kind schema.GroupVersionKind) func(con
 	}
 }
 
-// plain converts a kind without columns of its own to Tables: names and creation times.
+// plainTable is upstream's convertor for kinds without columns of their own. Its Tables have names and creation times, and
+// their rows are null if there are no objects.
+type plainTable struct{ registryrest.TableConvertor }
+
+// plain converts a kind without columns of its own to Tables.
 func plain(group, plural string) registryrest.TableConvertor {
-	return registryrest.NewDefaultTableConvertor(schema.GroupResource{Group: group, Resource: plural})
+	return plainTable{registryrest.NewDefaultTableConvertor(schema.GroupResource{Group: group, Resource: plural})}
 }

@@ -152,7 +152,7 @@ func (c *Cluster) fail(err error) {
 		c.TB(c.test).Errorf("fakecluster: %v", err)
 		return
 	}
-	if d, is := bubble.CurrentDriver(); is && d.Fail != nil {
+	if d, ok := bubble.CurrentDriver(); ok && d.Fail != nil {
 		d.Fail(err.Error())
 		return
 	}
@@ -164,7 +164,7 @@ func (c *Cluster) fail(err error) {
 // endTest ends the process of the test, which failed before and goes on.
 func (c *Cluster) endTest(mistake error) {
 	text := fmt.Sprintf("%s: %v", c.testName(), mistake)
-	if d, is := bubble.CurrentDriver(); is {
+	if d, ok := bubble.CurrentDriver(); ok {
 		d.End(text)
 		return
 	}

@@ -37,17 +37,17 @@ func Drive(d Driver) (stop func()) {
 
 // Driven reports whether the caller runs in a bubble of [Drive].
 func Driven() bool {
-	_, is := CurrentDriver()
-	return is
+	_, ok := CurrentDriver()
+	return ok
 }
 
 // CurrentDriver returns the driver of the caller's bubble, and whether there is one.
-func CurrentDriver() (d Driver, is bool) {
+func CurrentDriver() (d Driver, ok bool) {
 	number := current()
 	driven.mu.Lock()
 	defer driven.mu.Unlock()
-	d, is = driven.bubbles[number]
-	return d, is
+	d, ok = driven.bubbles[number]
+	return d, ok
 }
 
 // Number returns the number of the caller's bubble. It is empty outside of bubbles.

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the types of module remote")
 var copied = map[string][]string{
 	"faults":             {"doc.go", "hold.go"},
 	"inspect":            {"doc.go"},
-	"internal/bubble":    {"left.go", "mistake.go", "passing.go", "peers_linux.go", "peers_other.go"},
+	"internal/bubble":    {"left.go", "mistake.go", "passing.go", "peers_linux.go", "peers_other.go", "resolve.go"},
 	"internal/callers":   {},
 	"internal/collector": {},
 	"internal/printable": {},

@@ -4,16 +4,22 @@ package bubble
 
 import "sync"
 
+// Driver passes the mistakes of a test in another process on to that process. Its functions are called in the bubble.
+type Driver struct {
+	Fail func(mistake string) // fails the test, which goes on; nil: a cluster returns the mistake from Close
+	End  func(mistake string) // ends the process of the test, as a panic does
+}
+
 // driven has the bubbles whose time something outside advances.
 var driven struct {
 	mu      sync.Mutex
-	bubbles map[string]bool
+	bubbles map[string]Driver
 }
 
 // Drive declares that something outside of the caller's bubble advances its time, until stop is called. Time that stands
-// still is then not a mistake, so the bubble is not watched, and its clusters have no sockets. Outside of a bubble,
-// Drive does nothing.
-func Drive() (stop func()) {
+// still is then not a mistake, so the bubble is not watched, and its clusters have no sockets. A mistake of the test is
+// for d: this process may serve other tests, too. Outside of a bubble, Drive does nothing.
+func Drive(d Driver) (stop func()) {
 	number := current()
 	if number == "" {
 		return func() {}
@@ -21,9 +27,9 @@ func Drive() (stop func()) {
 	driven.mu.Lock()
 	defer driven.mu.Unlock()
 	if driven.bubbles == nil {
-		driven.bubbles = map[string]bool{}
+		driven.bubbles = map[string]Driver{}
 	}
-	driven.bubbles[number] = true
+	driven.bubbles[number] = d
 	return func() {
 		driven.mu.Lock()
 		defer driven.mu.Unlock()
@@ -33,10 +39,17 @@ func Drive() (stop func()) {
 
 // Driven reports whether the caller runs in a bubble of [Drive].
 func Driven() bool {
+	_, ok := CurrentDriver()
+	return ok
+}
+
+// CurrentDriver returns the driver of the caller's bubble, and whether there is one.
+func CurrentDriver() (d Driver, ok bool) {
 	number := current()
 	driven.mu.Lock()
 	defer driven.mu.Unlock()
-	return number != "" && driven.bubbles[number]
+	d, ok = driven.bubbles[number]
+	return d, ok
 }
 
 // Number returns the number of the caller's bubble. It is empty outside of bubbles.

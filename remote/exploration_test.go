@@ -57,7 +57,7 @@ func TestATrialWhoseBubbleBreaksHasFailed(t *testing.T) {
 	}
 }
 
-// Why the host has ended a bubble by itself is the error, without further words.
+// Why the host has ended a bubble by itself is the error, with the log that has more.
 func TestABubbleThatTheHostEnds(t *testing.T) {
 	e, reports := brokenHost(t, func(conn net.Conn) {
 		if _, err := readFrame(bufio.NewReader(conn)); err != nil {
@@ -69,7 +69,7 @@ func TestABubbleThatTheHostEnds(t *testing.T) {
 	})
 	e.playing.Add(1)
 	e.play(1)
-	if report := <-reports; report["ended"] != true || report["failed"] != "a deadlock" {
+	if report := <-reports; report["ended"] != true || report["failed"] != "a deadlock; the log is host.log in the folder of the host" {
 		t.Errorf("%v", report)
 	}
 }
